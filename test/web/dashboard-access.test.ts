@@ -4,7 +4,7 @@ import { createProtectedRoute, signIn } from '../login/openid-provider.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -84,7 +84,7 @@ test('visitors who have signed in are listed, searched and signed out', async (t
   await page.getByText('Revoked.').waitFor()
   await eventuallyEqual(async () => [await statusOf(desktop), await statusOf(phone)].sort(), [200, 302])
   await page.getByRole('button', { name: 'Sign out' }).last().click()
-  assert.match(await readText(page.getByRole('dialog')), /ada@example.com is signed out in all browsers/)
+  await assertText(page.getByRole('dialog'), /ada@example.com is signed out in all browsers/)
   await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click()
   await page.getByText('Signed out.').waitFor()
   await eventuallyEqual(async () => [await statusOf(desktop), await statusOf(phone)], [302, 302])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 import { startAgent, startAgentProgram } from './served.ts'
 
 let dashboard: TestDashboard
@@ -25,8 +25,8 @@ test('the list of agents updates live, with their tunnels', async (t) => {
   await row.getByRole('link', { name: 'till 3' }).click()
 
   await page.getByRole('heading', { name: 'till 3' }).waitFor()
-  const table = await readText(page.getByRole('table', { name: 'Tunnels of this agent' }))
-  assert.match(table, new RegExp(`${url}[\\s\\S]*http://localhost`))
+  const tunnels = page.getByRole('table', { name: 'Tunnels of this agent' })
+  await assertText(tunnels, new RegExp(`${url}[\\s\\S]*http://localhost`))
   await agent.close()
   await page.getByText('This session has ended').waitFor()
   await page.getByRole('link', { name: 'Online agents' }).click()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
@@ -51,8 +51,8 @@ test('backends of every kind are created', async (t) => {
   assert.deepEqual([fixed.status_code, fixed.body], [503, 'sorry'])
   assert.equal(address.address, 'shop.example.com:443')
   assert.deepEqual(failover.backends, [fixed.id, address.id])
-  assert.match(
-    await readText(page.locator('.flow-children')),
+  await assertText(
+    page.locator('.flow-children'),
     /1st[\s\S]*A fixed response[\s\S]*2nd[\s\S]*A fixed address/,
   )
   assert.deepEqual(

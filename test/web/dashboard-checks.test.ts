@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -85,7 +85,7 @@ test('a destination accepts a test event, and its delivery status updates live',
   assert.ok(received.length >= 2)
   assert.match(lines, new RegExp(`adit api event-destinations send-test-event ${destination.id}`))
   assert.match(error, /500/)
-  assert.match(await readText(page.locator('.facts').last()), /Error message[\s\S]*500/)
+  await assertText(page.locator('.facts').last(), /Error message[\s\S]*500/)
 })
 
 test('the queue length of a destination updates live', async (t) => {
@@ -104,7 +104,7 @@ test('the queue length of a destination updates live', async (t) => {
   await call.create('/ip_policies', { description: 'undelivered' })
 
   await page.getByText(/One event is queued/).waitFor()
-  assert.match(await readText(page.locator('.badge.warn')), /failing/)
+  await assertText(page.locator('.badge.warn'), /failing/)
 })
 
 test('the tester and the deliveries are accessible in both themes and on a phone', async (t) => {

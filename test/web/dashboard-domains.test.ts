@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { eventuallyEqual } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
@@ -25,7 +25,7 @@ test('a subdomain of the platform is reserved and needs no further action', asyn
   const line = await readText(page.locator('.command-line code'))
 
   assert.match(lines, /adit api reserved-domains create --domain till\.adit\.localhost/)
-  assert.match(await readText(page.locator('main')), /No action is needed/)
+  await assertText(page.locator('main'), /No action is needed/)
   assert.equal(await page.getByRole('heading', { name: 'DNS records to create' }).count(), 0)
   // The displayed command works.
   const agent = await startAgent(t, platform)
@@ -46,7 +46,7 @@ test('a taken name shows an error at the field', async (t) => {
   await page.keyboard.press('Enter')
 
   const field = page.locator('.field.wrong', { hasText: 'Name' })
-  assert.match(await readText(field.locator('.field-error')), /already reserved/)
+  await assertText(field.locator('.field-error'), /already reserved/)
 })
 
 test('a custom domain lists the DNS records to create, each with a copy button', async (t) => {
@@ -66,7 +66,7 @@ test('a custom domain lists the DNS records to create, each with a copy button',
   await proof.getByText('Copied').waitFor()
   const copied = await page.evaluate<string>('navigator.clipboard.readText()')
   assert.match(copied, /\.acme-challenge\.adit\.localhost$/)
-  assert.match(await readText(page.locator('main')), /operator has to start it with --acme-directory/)
+  await assertText(page.locator('main'), /operator has to start it with --acme-directory/)
   assert.deepEqual(pageErrors, [])
 })
 
@@ -124,7 +124,7 @@ test('the list shows the certificate status and the serving edge', async (t) => 
   const { page } = await dashboard.open(t, '/domains')
   const row = page.getByRole('row', { name: /listed\.adit\.localhost/ })
 
-  assert.match(await readText(row), /In the list[\s\S]*Platform[\s\S]*Listed edge/)
+  await assertText(row, /In the list[\s\S]*Platform[\s\S]*Listed edge/)
   await page.keyboard.press('/')
   await page.keyboard.type('in the list')
   await eventuallyEqual(() => page.locator('tbody tr').count(), 1)

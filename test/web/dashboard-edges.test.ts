@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
@@ -165,7 +165,7 @@ test('every route module can be added through its form, and modules are shown in
     ip_policies: [{ id: policy.id, uri: policy.uri }],
   })
   await node(page, 'Sign-in with SAML').click()
-  assert.match(await readText(dialog.locator('.facts')), /https:\/\/idp\.adit\.localhost/)
+  await assertText(dialog.locator('.facts'), /https:\/\/idp\.adit\.localhost/)
   assert.deepEqual(pageErrors, [])
 })
 
@@ -180,7 +180,7 @@ test('API errors are shown at the field', async (t) => {
   await dialog.getByRole('button', { name: 'Add webhook verification' }).click()
 
   const field = dialog.locator('.field.wrong', { hasText: 'Provider' })
-  assert.match(await readText(field.locator('.field-error')), /not a known webhook provider/)
+  await assertText(field.locator('.field-error'), /not a known webhook provider/)
 })
 
 test('routes are added, edited and deleted, and match by longest prefix', async (t) => {
@@ -340,10 +340,7 @@ test('host names of another edge cannot be selected, and an edge is renamed and 
   const { body } = await platform.call('GET', `/edges/https/${id}`)
   await button('Delete').click()
   await dialog.getByText('Do the same from a shell').click()
-  assert.match(
-    await readText(dialog.locator('.equivalent pre')),
-    new RegExp(`adit api edges-https delete ${id}`),
-  )
+  await assertText(dialog.locator('.equivalent pre'), new RegExp(`adit api edges-https delete ${id}`))
   await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('heading', { name: 'Edges' }).waitFor()
 

@@ -12,7 +12,7 @@ import { startHttp } from '../support/local-server.ts'
 import { writeMmdb } from '../support/mmdb-writer.ts'
 import { openStoreOf } from '../support/open-store.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
@@ -263,7 +263,7 @@ test('visitors are counted by country once facts about addresses are imported', 
   const { page, pageErrors } = await dashboard.open(t, '/overview', { bypassCSP: true })
   const table = page.getByRole('table', { name: 'Visitors by country' })
   await table.getByText('Netherlands').waitFor()
-  assert.match(await readText(table), /Netherlands\s+\d+\s+(< 1|\d+) %/)
+  await assertText(table, /Netherlands\s+\d+\s+(< 1|\d+) %/)
   const visited = page.getByRole('img', { name: 'World map of visitors' }).locator('path.visited title')
   assert.match((await visited.textContent()) ?? '', /^Netherlands: \d+$/)
   await table.scrollIntoViewIfNeeded()

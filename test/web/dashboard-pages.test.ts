@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { eventuallyEqual } from '../support/eventually.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
-import { readText } from './inspected.ts'
+import { assertText, readText } from './inspected.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -55,7 +55,7 @@ test('an API error is shown at the field, which gets the focus', async (t) => {
   await field(page, 'URL').and(page.locator('[aria-invalid="true"]:focus')).waitFor()
   await goTo(page, '/users/new')
   await page.getByRole('button', { name: 'Create user' }).click()
-  assert.match(await readText(page.locator('.field-error')), /email is required/)
+  await assertText(page.locator('.field-error'), /email is required/)
 })
 
 test('a hidden secret is kept unless its group changes', async (t) => {
@@ -72,7 +72,7 @@ test('a hidden secret is kept unless its group changes', async (t) => {
   await page.getByRole('button', { name: 'Save' }).click()
 
   assert.deepEqual(request.postDataJSON(), { description: 'only this' })
-  assert.match(await readText(page.locator('.field-error')), /target\.webhook\.secret is required/)
+  await assertText(page.locator('.field-error'), /target\.webhook\.secret is required/)
 })
 
 test('user content is displayed verbatim and never runs', async (t) => {
@@ -101,11 +101,11 @@ test('rules are added, edited and deleted on the page of their policy', async (t
   await dialog.getByLabel('Address range').fill('203.0.113.0/99')
   await dialog.getByLabel('Action').selectOption('allow')
   await dialog.getByRole('button', { name: 'Add rule' }).click()
-  assert.match(await readText(dialog.locator('.field-error')), /cidr/)
+  await assertText(dialog.locator('.field-error'), /cidr/)
   await dialog.getByLabel('Address range').fill('203.0.113.0/24')
   await dialog.getByRole('button', { name: 'Add rule' }).click()
   const rules = page.getByRole('table', { name: 'Rules' })
-  assert.match(await readText(rules), /203\.0\.113\.0\/24\s+allow/)
+  await assertText(rules, /203\.0\.113\.0\/24\s+allow/)
   await page.getByRole('button', { name: 'Edit 203.0.113.0/24' }).click()
   await dialog.getByLabel('Description').fill('the office')
   await dialog.getByRole('button', { name: 'Save' }).click()
@@ -125,7 +125,7 @@ test('a rejected deletion shows the reason and changes nothing', async (t) => {
   await page.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
 
-  assert.match(await readText(page.getByRole('alert')), /is still used by/)
+  await assertText(page.getByRole('alert'), /is still used by/)
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.getByRole('heading', { name: 'in use' }).waitFor()
@@ -169,7 +169,7 @@ test('lists are paged, and the search covers all items', async (t) => {
   await page.keyboard.type('number 11')
 
   await main(page).getByText('policy number 11', { exact: true }).waitFor()
-  assert.match(await readText(page.locator('.counts')), /^11 of 1\d\d$/)
+  await assertText(page.locator('.counts'), /^11 of 1\d\d$/)
   await page.keyboard.type('zzz')
   await page.getByText('No matches').waitFor()
 })
@@ -200,7 +200,7 @@ test('an administrator generates a password for a user, and the audit log record
   await goTo(page, '/audit-log')
   await page.getByRole('searchbox').fill(`make_password ${id}`)
   await main(page).getByText('1 of').waitFor()
-  assert.match(await readText(main(page).getByRole('row').nth(1)), /Generated a password/)
+  await assertText(main(page).getByRole('row').nth(1), /Generated a password/)
 })
 
 test('the audit log tells who changed what, can be filtered, and is exported', async (t) => {

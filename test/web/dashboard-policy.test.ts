@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText } from './inspected.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -35,7 +35,7 @@ test('a cloud endpoint is written with completion, checked while typing, tried, 
   await page.getByText('The policy is valid.').waitFor()
 
   const path = page.getByRole('region', { name: 'Request path' })
-  assert.match(await readText(path), /Visitor.*maintenance.*custom-response ends here/s)
+  await assertText(path, /Visitor.*maintenance.*custom-response ends here/s)
   await page.getByText('Try a request').click()
   assert.equal(await page.getByLabel('URL of the request').inputValue(), 'https://shop.adit.localhost/')
   assert.equal(await page.getByLabel('Type', { exact: true }).count(), 0)
@@ -73,9 +73,6 @@ test('the policy of a TCP edge has the same editor', async (t) => {
   await page.getByRole('button', { name: 'Some addresses only' }).click()
   await page.getByText('The policy is valid.').waitFor()
 
-  assert.match(
-    await readText(page.getByRole('region', { name: 'Request path' })),
-    /office only.*restrict-ips/s,
-  )
+  await assertText(page.getByRole('region', { name: 'Request path' }), /office only.*restrict-ips/s)
   assert.equal(await page.getByText('Try a request').count(), 0)
 })

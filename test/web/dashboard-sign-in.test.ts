@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { Secret, TOTP } from 'otpauth'
 import { openPage } from './browser.ts'
 import { goTo, signInWithKey, startDashboard, submitPassword, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 
 const ADIT = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
@@ -55,7 +55,7 @@ test('a wrong password and a wrong key show the reason, and the page stays usabl
 
   assert.match(first, /password/)
   assert.equal(second, first)
-  assert.match(await readText(page.getByRole('alert')), /key/)
+  await assertText(page.getByRole('alert'), /key/)
   await page.getByRole('button', { name: 'Use email and password' }).click()
   await submitPassword(page, email, password)
   await page.getByText(email).waitFor()
@@ -80,7 +80,7 @@ test('the account page changes the password and switches a second factor on and 
 
   await page.getByRole('button', { name: 'Set up' }).click()
   const secret = await readText(page.locator('.facts code', { hasText: /^[A-Z2-7]{20,}$/ }))
-  assert.match(await readText(page.locator('.facts code', { hasText: 'otpauth://' })), /secret=/)
+  await assertText(page.locator('.facts code', { hasText: 'otpauth://' }), /secret=/)
   await page.getByRole('img', { name: /QR code/ }).waitFor()
   await page.getByLabel('Code', { exact: true }).fill('000000')
   await page.getByRole('button', { name: 'Switch on' }).click()
@@ -215,7 +215,7 @@ test('a one-time link opens the dashboard at its own host over TLS, and is gone 
   await page.getByLabel('Password', { exact: true }).fill('a password of my own')
   await page.getByLabel('Confirm password').fill('another password')
   await page.getByRole('button', { name: 'Set password' }).click()
-  assert.match(await readText(page.getByRole('alert')), /do not match/)
+  await assertText(page.getByRole('alert'), /do not match/)
   await assertAccessibleEverywhere(page, 'set-password')
   await page.getByLabel('Confirm password').fill('a password of my own')
   await page.getByRole('button', { name: 'Set password' }).click()

@@ -4,7 +4,7 @@ import { startProvider } from '../login/openid-provider.ts'
 import { TIMEOUT_MS } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertFitsViewport, readText } from './inspected.ts'
+import { assertFitsViewport, assertText, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
@@ -60,7 +60,7 @@ test('a new user creates a domain, an edge with sign-in for one team and a weigh
     },
   )
   await dialog.getByRole('button', { name: 'Create fixed response' }).click()
-  assert.match(await readText(dialog.locator('.children')), /Agents[\s\S]*75 %[\s\S]*Sign[\s\S]*25 %/)
+  await assertText(dialog.locator('.children'), /Agents[\s\S]*75 %[\s\S]*Sign[\s\S]*25 %/)
   listsReleased.resolve()
   await page.unrouteAll({ behavior: 'wait' })
   await dialog.getByRole('button', { name: 'Create weighted' }).click()

@@ -3,8 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { inspect } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
 import { startAgentWithApi, startHttpService } from '../../src/agent/testing/local-api.ts'
+import { eventually } from '../support/eventually.ts'
 import { ARTEFACTS, SCREENSHOTS } from './browser.ts'
 
 /** Starts an agent with one tunnel to a service whose response is defined by the query string. */
@@ -48,6 +50,16 @@ export const panel = (page: Page, side: 'request' | 'response') => page.locator(
 export async function readText(locator: Locator): Promise<string> {
   await locator.first().waitFor()
   return (await locator.allInnerTexts()).join('\n')
+}
+
+/** Resolves once the visible text of a locator matches: a page that is told of changes shows them a moment later. */
+export async function assertText(locator: Locator, pattern: RegExp): Promise<void> {
+  let text = ''
+  const matches = async () => {
+    text = await readText(locator)
+    return pattern.test(text)
+  }
+  await eventually(matches, () => `${pattern} matches the visible text, was ${inspect(text)}`)
 }
 
 /** Opens a tab of the request or the response. */

@@ -8,6 +8,7 @@ import { openPage, startBrowser } from './browser.ts'
 import {
   assertAccessible,
   assertFitsViewport,
+  assertText,
   readText,
   responseQuery,
   row,
@@ -115,20 +116,20 @@ test('two exchanges are compared with the keyboard alone', async (t) => {
 
   const request = page.getByRole('region', { name: 'Request', exact: true }).last()
   const response = page.getByRole('region', { name: 'Response', exact: true })
-  assert.match(
-    await readText(request.getByRole('table', { name: /^Request line · 1 line differs/ })),
+  await assertText(
+    request.getByRole('table', { name: /^Request line · 1 line differs/ }),
     /−\s*GET[\s\S]*\+\s*PUT/,
   )
   const headers = await readText(request.getByRole('table', { name: /^Headers/ }))
   assert.match(headers, /−\s*X-Debug: 0/)
   assert.match(headers, /\+\s*Content-Length: 3/)
-  assert.match(await readText(request.getByRole('table', { name: /^Body/ })), /\+\s*new/)
-  assert.match(
-    await readText(response.getByRole('table', { name: /^Status line/ })),
+  await assertText(request.getByRole('table', { name: /^Body/ }), /\+\s*new/)
+  await assertText(
+    response.getByRole('table', { name: /^Status line/ }),
     /−\s*HTTP\/1.1 200 OK\s+\+\s*HTTP\/1.1 202 Accepted/,
   )
   const body2 = response.getByRole('table', { name: /^Body · 1 line differs/ })
-  assert.match(await readText(body2.locator('.differs')), /−\s+"total": 10\s+\+\s+"total": 12/)
+  await assertText(body2.locator('.differs'), /−\s+"total": 10\s+\+\s+"total": 12/)
   assert.deepEqual(await body2.locator('mark').allInnerTexts(), ['0', '2'])
   await page.keyboard.press('d')
   await page.getByRole('heading', { name: 'PUT /orders' }).waitFor()
@@ -149,8 +150,8 @@ test('a replay is compared with its original, and long bodies are collapsed to t
   await page.getByRole('form').getByRole('button', { name: 'Send' }).click()
 
   const body = page.getByRole('table', { name: /^Body · 1 line differs/ })
-  assert.match(
-    await readText(body),
+  await assertText(
+    body,
     /… 597 unchanged lines[\s\S]*line 599[\s\S]*−\s*before\s+\+\s*after[\s\S]*… 296 unchanged lines/,
   )
   await page.getByRole('button', { name: 'Stop comparing' }).click()

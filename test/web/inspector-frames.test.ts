@@ -7,7 +7,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { startAgentWithApi, startHttpService } from '../../src/agent/testing/local-api.ts'
 import { StreamDuplex } from '../../src/base/io/stream-duplex.ts'
 import { openPage, startBrowser } from './browser.ts'
-import { assertAccessibleEverywhere, readText, row } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, row } from './inspected.ts'
 
 let browser: Browser
 before(async () => {
@@ -46,18 +46,15 @@ test('WebSocket messages are listed live and can be expanded', async (t) => {
   socket.close(4001, 'enough')
   await page.getByText('6 · ended').waitFor()
 
-  assert.match(
-    await readText(list(page, 'Messages').nth(0)),
-    /from the client\s+text\s+\{"say":"hello","to":\["all"\]\}/,
-  )
-  assert.match(await readText(list(page, 'Messages').nth(1)), /from the server\s+text/)
-  assert.match(await readText(list(page, 'Messages').nth(3)), /binary\s+01 02 fe/)
-  assert.match(await readText(list(page, 'Messages').nth(4)), /close\s+4001 enough/)
+  await assertText(list(page, 'Messages').nth(0), /from the client\s+text\s+\{"say":"hello","to":\["all"\]\}/)
+  await assertText(list(page, 'Messages').nth(1), /from the server\s+text/)
+  await assertText(list(page, 'Messages').nth(3), /binary\s+01 02 fe/)
+  await assertText(list(page, 'Messages').nth(4), /close\s+4001 enough/)
   await list(page, 'Messages').nth(1).getByRole('button').press('Enter')
-  assert.match(await readText(list(page, 'Messages').nth(1).locator('pre')), /\{\n {2}"say": "hello",/)
+  await assertText(list(page, 'Messages').nth(1).locator('pre'), /\{\n {2}"say": "hello",/)
   await list(page, 'Messages').nth(3).getByRole('button').click()
-  assert.match(await readText(list(page, 'Messages').nth(3).locator('pre')), /^000000 {2}01 02 fe/)
-  assert.match(await readText(list(page, 'Messages').nth(1)), /decompressed/)
+  await assertText(list(page, 'Messages').nth(3).locator('pre'), /^000000 {2}01 02 fe/)
+  await assertText(list(page, 'Messages').nth(1), /decompressed/)
   assert.deepEqual(pageErrors, [])
 })
 
@@ -80,8 +77,8 @@ test('server-sent events are listed live', async (t) => {
   send('id: 7\ndata: {"price": 12}\n\n')
   await list(page, 'Events').nth(1).waitFor()
 
-  assert.match(await readText(list(page, 'Events').nth(0)), /from the server\s+greeting\s+hello/)
-  assert.match(await readText(list(page, 'Events').nth(1)), /message\s+\{"price": 12\}/)
+  await assertText(list(page, 'Events').nth(0), /from the server\s+greeting\s+hello/)
+  await assertText(list(page, 'Events').nth(1), /message\s+\{"price": 12\}/)
   await page.getByText('2 · open').waitFor()
   assert.deepEqual(pageErrors, [])
 })
@@ -96,7 +93,7 @@ test('the page stays responsive under many messages, and shows how many are hidd
   await page.getByText('2000 · open').waitFor()
   await list(page, 'Messages').getByText('message number 1000').first().waitFor()
   assert.equal(await list(page, 'Messages').count(), 1000)
-  assert.match(await readText(page.locator('.frames')), /The latest 1000 are shown/)
+  await assertText(page.locator('.frames'), /The latest 1000 are shown/)
 })
 
 test('the exported archive contains messages', async (t) => {

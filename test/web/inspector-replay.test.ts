@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
 import { openPage, startBrowser } from './browser.ts'
-import { assertAccessibleEverywhere, panel, readText, row, rows, startInspectedAgent } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, panel, row, rows, startInspectedAgent } from './inspected.ts'
 
 let browser: Browser
 before(async () => {
@@ -35,7 +35,7 @@ test('a request is replayed with changes, and the new exchange is shown', async 
 
   await page.getByRole('heading', { name: 'PUT /orders/7?status=202' }).waitFor()
   await form.waitFor({ state: 'detached' })
-  assert.match(await readText(panel(page, 'request').locator('pre')), /"amount": 20/)
+  await assertText(panel(page, 'request').locator('pre'), /"amount": 20/)
   assert.equal(
     agent.captures.list(1)[0]?.request.raw().toString(),
     'PUT /orders/7?status=202 HTTP/1.1\r\nHost: n.test\r\nX-Debug: 1\r\n' +

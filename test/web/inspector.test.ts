@@ -11,6 +11,7 @@ import { openPage, startBrowser } from './browser.ts'
 import {
   assertAccessible,
   assertFitsViewport,
+  assertText,
   panel,
   pickTab,
   readText,
@@ -38,9 +39,8 @@ test('a request appears live, with all columns of the list', async (t) => {
 
   await visit('/orders/7?status=404')
 
-  const text = await readText(row(page, '/orders/7'))
-  assert.match(
-    text,
+  await assertText(
+    row(page, '/orders/7'),
     /404[\s\S]*GET[\s\S]*\/orders\/7[\s\S]*ms[\s\S]* B[\s\S]*203\.0\.113\.9[\s\S]*\d\d:\d\d:\d\d/,
   )
   assert.deepEqual(pageErrors, [])
@@ -73,18 +73,18 @@ test('a message is shown as summary, headers, raw and binary', async (t) => {
   await row(page, '/form').click()
 
   const request = panel(page, 'request')
-  assert.match(await readText(request.getByRole('table', { name: 'Query' })), /q\s+1 2/)
-  assert.match(await readText(request.getByRole('table', { name: 'Form' })), /name\s+Jörg\s+city\s+Ulm/)
+  await assertText(request.getByRole('table', { name: 'Query' }), /q\s+1 2/)
+  await assertText(request.getByRole('table', { name: 'Form' }), /name\s+Jörg\s+city\s+Ulm/)
   assert.equal(
     await readText(panel(page, 'response').locator('pre')),
     '{\n  "a": [\n    1,\n    {\n      "b": 12345678901234567890\n    }\n  ]\n}',
   )
   await pickTab(page, 'Request', 'Headers')
-  assert.match(await readText(request), /X-One\s+1\s+X-One\s+2/)
+  await assertText(request, /X-One\s+1\s+X-One\s+2/)
   await pickTab(page, 'Request', 'Raw')
-  assert.match(await readText(request), /^POST \/form[\s\S]*name=J%C3%B6rg&city=Ulm$/)
+  await assertText(request, /^POST \/form[\s\S]*name=J%C3%B6rg&city=Ulm$/)
   await pickTab(page, 'Request', 'Binary')
-  assert.match(await readText(request), /^000000 {2}50 4f 53 54 20 2f 66 6f 72 6d/)
+  await assertText(request, /^000000 {2}50 4f 53 54 20 2f 66 6f 72 6d/)
   assert.deepEqual(pageErrors, [])
 })
 
@@ -124,7 +124,7 @@ test('bodies are decoded and formatted', async (t) => {
       .or(panel(page, 'response').locator('pre'))
       .first()
       .waitFor()
-    assert.match(await readText(panel(page, 'response')), expected, path)
+    await assertText(panel(page, 'response'), expected)
   }
   await row(page, '/png?').click()
   const source = await page.getByRole('img', { name: 'Body' }).getAttribute('src')
@@ -409,7 +409,7 @@ test('the status page shows tunnels and their metrics', async (t) => {
   const card = page.getByRole('region', { name: 'Tunnel web' })
 
   await card.getByRole('row', { name: /^Requests 1 / }).waitFor()
-  assert.match(await readText(page.locator('.facts-list')), /Connection\s+online/)
+  await assertText(page.locator('.facts-list'), /Connection\s+online/)
   await page.getByRole('link', { name: 'Inspect' }).click()
   await row(page, '/').waitFor()
   assert.deepEqual(pageErrors, [])
@@ -488,8 +488,7 @@ test('a pinned request survives a clear, and shows where its time went', async (
   const { page } = await openPage(t, browser, inspector)
 
   await row(page, '/pinned').click()
-  const timing = await readText(page.locator('.timing'))
-  assert.match(timing, /Receive request[\s\S]+Wait for the service[\s\S]+Send response/)
+  await assertText(page.locator('.timing'), /Receive request[\s\S]+Wait for the service[\s\S]+Send response/)
   await page.getByRole('button', { name: 'Pin', exact: true }).click()
   await row(page, '/pinned').getByRole('img', { name: 'Pinned' }).waitFor()
   await page.getByRole('button', { name: 'Clear' }).click()

@@ -5,7 +5,7 @@ import { type EdgeResponse, renderError } from '../../src/edge/response.ts'
 import { startHttp } from '../support/local-server.ts'
 import { openPage } from './browser.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, assertFitsViewport, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertFitsViewport, assertText } from './inspected.ts'
 
 const LONG_HOST = `${'a-very-long-label-of-sixty-three-characters-without-any-space.'.repeat(4)}example.com`
 const TEXTS = {
@@ -102,7 +102,7 @@ test('an account replaces its error pages in the dashboard, and scripts in them 
   await visitor.getByRole('heading', { name: 'Our shop opens at nine' }).waitFor()
   await assertFitsViewport(visitor, 'visitor-custom')
   assert.equal(await visitor.title(), 'Nothing is online at this address')
-  assert.match(await readText(visitor.locator('p')), /^closed\.adit\.localhost: Check the address/)
+  await assertText(visitor.locator('p'), /^closed\.adit\.localhost: Check the address/)
   const color = await visitor.evaluate('getComputedStyle(document.querySelector("h1")).color')
   assert.equal(color, 'rgb(1, 2, 3)')
   // The rejected page, and what the preview blocks or does not find.
