@@ -151,15 +151,22 @@ async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
   ports.tcp = Number(/tcp:\/\/[^ :]+:(\d+)/.exec(agent.stdout)![1])
 }
 
-/** Opens a connection that sends its first bytes and stalls; the server may keep or reject it. */
+/**
+ * Opens a connection that sends its first bytes and stalls; the server may keep or reject it. The test ends when the server
+ * has closed it, so that the next one finds the slots free.
+ */
 async function holdConnection(
   t: TestContext,
   port: number,
   source: string,
   firstBytes: Buffer,
 ): Promise<void> {
-  const socket = dial(port, source)
-  t.after(() => socket.destroy())
+  const socket = dial(port, source).resume()
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  t.after(() => {
+    socket.end()
+    return closed
+  })
   await once(socket, 'connect')
   if (firstBytes.length > 0) socket.write(firstBytes)
 }
