@@ -3,19 +3,19 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { signRelease } from '../scripts/release/signature.ts'
 import { readManifest } from '../src/agent/update/manifest.ts'
-import { tempDir } from './support/api.ts'
+import { createTempDir } from './support/temp-dir.ts'
 
 const script = join(import.meta.dirname, '..', 'scripts', 'install.sh')
 const PLATFORM = `linux-${process.arch}`
 const PROGRAM = '#!/bin/sh\necho "adit version 1.2.3"\n'
 
 /** A signed release whose executable is a shell script, an empty prefix, and a function that runs the installer. */
-async function createRelease(t: TestContext) {
-  const [home, release] = [await tempDir(t), await tempDir(t)]
+async function createRelease() {
+  const [home, release] = [createTempDir(), createTempDir()]
   const keys = generateKeyPairSync('ed25519')
   const key = join(home, 'release.pub')
   writeFileSync(key, keys.publicKey.export({ type: 'spki', format: 'pem' }))
@@ -40,8 +40,8 @@ async function createRelease(t: TestContext) {
   }
 }
 
-test('a release directory is installed and removed again', async (t) => {
-  const { release, prefix, key, install, program } = await createRelease(t)
+test('a release directory is installed and removed again', async () => {
+  const { release, prefix, key, install, program } = await createRelease()
 
   const installed = install('--key', key, release)
   const version = execFileSync(program, ['version'], { encoding: 'utf8' })
@@ -59,8 +59,8 @@ test('a release directory is installed and removed again', async (t) => {
   assert.deepEqual([again.status, again.stderr], [1, `ERROR:  ${program} is not installed\n`])
 })
 
-test('a tar archive of a release is installed too', async (t) => {
-  const { home, release, key, install, program } = await createRelease(t)
+test('a tar archive of a release is installed too', async () => {
+  const { home, release, key, install, program } = await createRelease()
   const archive = join(home, 'release.tar.gz')
   execFileSync('tar', ['-czf', archive, '-C', join(release, '..'), release.split('/').at(-1)!])
 
@@ -70,9 +70,9 @@ test('a tar archive of a release is installed too', async (t) => {
   assert.equal(readFileSync(program, 'utf8'), PROGRAM)
 })
 
-test('a release that was changed, or that another key signed, is not installed', async (t) => {
-  const { release, key, install, program } = await createRelease(t)
-  const other = await createRelease(t)
+test('a release that was changed, or that another key signed, is not installed', async () => {
+  const { release, key, install, program } = await createRelease()
+  const other = await createRelease()
   const executable = join(release, `adit-1.2.3-${PLATFORM}.gz`)
 
   const unnamedKey = install(release)
@@ -100,8 +100,8 @@ test('a release that was changed, or that another key signed, is not installed',
   assert.ok(!existsSync(program))
 })
 
-test('mistakes name the cause', async (t) => {
-  const { home, install } = await createRelease(t)
+test('mistakes name the cause', async () => {
+  const { home, install } = await createRelease()
 
   assert.match(install().stderr, /^Usage: sh install\.sh/)
   assert.match(install('--no-signature', join(home, 'nothing')).stderr, /nothing does not exist/)
@@ -111,8 +111,8 @@ test('mistakes name the cause', async (t) => {
   assert.match(install('--key').stderr, /--key needs a value/)
 })
 
-test('the directory of a release is an update channel', async (t) => {
-  const { release, publicKey } = await createRelease(t)
+test('the directory of a release is an update channel', async () => {
+  const { release, publicKey } = await createRelease()
   const read = (file: string) => readFileSync(join(release, file))
 
   const manifest = readManifest(read('manifest.json'), String(read('manifest.json.sig')), publicKey)
@@ -123,14 +123,14 @@ test('the directory of a release is an update channel', async (t) => {
   execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: release })
 })
 
-test('a program that does not start is not installed, and a missing library is named with its package', async (t) => {
+test('a program that does not start is not installed, and a missing library is named with its package', async () => {
   const failures = {
     'adit: error while loading shared libraries: libatomic.so.1: cannot open shared object file':
       /the program needs libatomic \(Debian, Ubuntu: apt-get install -y libatomic1;.*nothing was installed/,
     'adit: cannot execute binary file': /does not start on this system: adit: cannot execute binary file;/,
   }
   for (const [problem, sentence] of Object.entries(failures)) {
-    const { release, install, program } = await createRelease(t)
+    const { release, install, program } = await createRelease()
     const executable = gzipSync(`#!/bin/sh\necho '${problem}' >&2\nexit 127\n`)
     writeFileSync(join(release, `adit-1.2.3-${PLATFORM}.gz`), executable)
     await signRelease(release, '1.2.3', undefined)

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { agentManifest, type Manifest } from '../scripts/build/manifest.ts'
 import { buildAgentPackage } from '../scripts/build/packages.ts'
 import { documentedOpenApi } from '../src/api/openapi.ts'
-import { tempDir } from './support/api.ts'
+import { createTempDir } from './support/temp-dir.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -23,7 +22,7 @@ let packed: string[]
 
 before(async () => {
   source = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  packageDir = await mkdtemp(join(tmpdir(), 'adit-agent-'))
+  packageDir = createTempDir()
   await buildAgentPackage(packageDir)
   packed = listPacked(packageDir)
 })
@@ -38,8 +37,6 @@ function listPacked(directory: string): string[] {
   const [{ files }] = JSON.parse(json) as [{ files: { path: string }[] }]
   return files.map(({ path }) => path)
 }
-
-after(() => rm(packageDir, { recursive: true, force: true }))
 
 test('both packages depend on nothing, run no scripts when installed and may be published with provenance', () => {
   for (const { publishConfig, engines, ...manifest } of [source, agentManifest(source)]) {
@@ -72,8 +69,8 @@ test('`npm pack` in the repository packs nothing but the build and its documents
     assert.ok(files.includes(file), `${file} is missing`)
 })
 
-test('a copy that was packed before it was built says so', async (t) => {
-  const directory = await tempDir(t)
+test('a copy that was packed before it was built says so', async () => {
+  const directory = createTempDir()
   for (const file of ['bin/adit.cjs', 'package.json'])
     await cp(join(root, file), join(directory, file), { recursive: true })
 

@@ -1,9 +1,10 @@
 import { request } from 'node:https'
 import type { TestContext } from 'node:test'
-import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../src/agent/testing/program.ts'
 import { findFreePorts } from '../../test/support/free-ports.ts'
 import { startHttp } from '../../test/support/local-server.ts'
 import { startPlatform } from '../../test/support/platform.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { startAgent } from '../../test/web/served.ts'
 
 const DOMAIN = 'tunnel.example'
@@ -64,7 +65,7 @@ export async function startSamplePlatform(t: TestContext) {
     shop: SHOP,
     domain: DOMAIN,
     visit,
-    env: cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir }),
+    env: cleanEnv(createTempDir(), { ADIT_DATA_DIR: platform.dataDir }),
   }
 }
 

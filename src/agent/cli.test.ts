@@ -7,11 +7,12 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { startCommandHost } from '../../test/support/command-host.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { BASE_ROOT, VERSION } from '../base/version.ts'
 import { ProtocolError, protocolError, StreamType } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { call, startHttpService } from './testing/local-api.ts'
-import { cleanEnv, createHome, gatewayFlags, runProgram, startProgram } from './testing/program.ts'
+import { cleanEnv, gatewayFlags, runProgram, startProgram } from './testing/program.ts'
 
 // Runs the commands whose process is not the point.
 const host = startCommandHost()
@@ -20,7 +21,7 @@ after(() => host.stop())
 const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 
 test('the version is printed in the format wrappers expect, also through a symlink to the launcher', async (t) => {
-  const home = createHome(t)
+  const home = createTempDir()
   const env = cleanEnv(home)
   symlinkSync(join(BASE_ROOT, 'bin', 'adit'), join(home, 'link'))
 
@@ -30,7 +31,7 @@ test('the version is printed in the format wrappers expect, also through a symli
 })
 
 test('without arguments a short help is printed', async (t) => {
-  const { code, stdout } = await runProgram(t, [], { env: cleanEnv(createHome(t)) })
+  const { code, stdout } = await runProgram(t, [], { env: cleanEnv(createTempDir()) })
 
   assert.equal(code, 0)
   assert.match(stdout, /adit http 3000/)
@@ -81,8 +82,8 @@ const MISTAKES: [args: string[], message: RegExp][] = [
 ]
 
 for (const [args, message] of MISTAKES) {
-  test(`"adit ${args.join(' ')}" fails with a clear error`, async (t) => {
-    const { code, stdout, stderr } = await host.run(args, { env: cleanEnv(createHome(t)) })
+  test(`"adit ${args.join(' ')}" fails with a clear error`, async () => {
+    const { code, stdout, stderr } = await host.run(args, { env: cleanEnv(createTempDir()) })
 
     assert.equal(code, 1)
     assert.equal(stdout, '')
@@ -91,9 +92,9 @@ for (const [args, message] of MISTAKES) {
   })
 }
 
-test('a command group lists its subcommands', async (t) => {
+test('a command group lists its subcommands', async () => {
   for (const group of ['config', 'service']) {
-    const { code, stdout, stderr } = await host.run([group], { env: cleanEnv(createHome(t)) })
+    const { code, stdout, stderr } = await host.run([group], { env: cleanEnv(createTempDir()) })
 
     assert.equal(code, 1)
     assert.match(stdout, new RegExp(`^Usage: adit ${group} `))
@@ -112,7 +113,7 @@ for (const command of [
 ]) {
   test(`"adit ${command}" exits quietly when its output pipe is closed`, async (t) => {
     const script = `{ "$0" ${command}; echo "exit $?" >&2; } | true`
-    const env = cleanEnv(createHome(t))
+    const env = cleanEnv(createTempDir())
 
     const { stderr } = await runProgram(t, ['-c', script, join(BASE_ROOT, 'bin', 'adit')], {
       env,
@@ -127,7 +128,7 @@ test('a full disk behind stdout is reported with a clear error', async (t) => {
   const launcher = join(BASE_ROOT, 'bin', 'adit')
 
   const { code, stderr } = await runProgram(t, ['-c', '"$0" version > /dev/full', launcher], {
-    env: cleanEnv(createHome(t)),
+    env: cleanEnv(createTempDir()),
     launcher: '/bin/sh',
   })
 
@@ -136,7 +137,7 @@ test('a full disk behind stdout is reported with a clear error', async (t) => {
 })
 
 test('api prints nothing but JSON, whatever the log target', async (t) => {
-  const home = createHome(t)
+  const home = createTempDir()
   const url = `http://127.0.0.1:${await startHttpService(t, (_request, response) => {
     response.setHeader('content-type', 'application/json').end('{"api_keys":[]}')
   })}`
@@ -163,7 +164,7 @@ test('api prints nothing but JSON, whatever the log target', async (t) => {
 })
 
 test('tokens and keys are saved in a file only the owner can read', async (t) => {
-  const home = createHome(t)
+  const home = createTempDir()
   const env = cleanEnv(home)
   const path = join(home, '.config', 'adit', 'adit.yml')
 
@@ -184,8 +185,8 @@ test('tokens and keys are saved in a file only the owner can read', async (t) =>
   )
 })
 
-test("a file is upgraded, and edited in the user's editor", async (t) => {
-  const home = createHome(t)
+test("a file is upgraded, and edited in the user's editor", async () => {
+  const home = createTempDir()
   const file = join(home, 'old.yml')
   writeFileSync(file, 'authtoken: T\n', { mode: 0o600 })
   const editor = join(home, 'editor.sh')
@@ -205,7 +206,7 @@ test("a file is upgraded, and edited in the user's editor", async (t) => {
 
 test('a link called ngrok prints the version and the codes that wrappers of the original read', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const launcher = join(home, 'ngrok')
   symlinkSync(join(BASE_ROOT, 'bin', 'adit'), launcher)
   const run = (...args: string[]) => runProgram(t, args, { env: cleanEnv(home), launcher })
@@ -231,7 +232,7 @@ test('a link called ngrok prints the version and the codes that wrappers of the 
 
 test('a local port without a service is a hint on the screen and a warning in the log', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const log = join(home, 'agent.log')
   const args = ['http', '1', ...gatewayFlags(gateway, home), '--web-addr=false', `--log=${log}`]
 
@@ -246,7 +247,7 @@ test('a local port without a service is a hint on the screen and a warning in th
 
 test('http prints its URL without a terminal, serves it, unbinds it on SIGTERM and exits', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const args = ['http', addr, ...gatewayFlags(gateway, home), '--web-addr=127.0.0.1:0']
 
@@ -267,7 +268,7 @@ test('http prints its URL without a terminal, serves it, unbinds it on SIGTERM a
 
 test('secrets of a tunnel appear in no output, log or response of the local API', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const log = join(home, 'agent.log')
   const options = [
@@ -303,7 +304,7 @@ test('secrets of a tunnel appear in no output, log or response of the local API'
 
 test('http waits for a name whose lease is about to expire, and says why', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   gateway.bindError = protocolError('name_expiring', 'http://mine.adit.test')
 
   const program = startProgram(t, ['http', '80', ...gatewayFlags(gateway, home), '--web-addr=false'], {
@@ -317,7 +318,7 @@ test('http waits for a name whose lease is about to expire, and says why', async
 
 test('--output json prints one JSON object per line', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
 
   const program = startProgram(
     t,
@@ -339,7 +340,7 @@ test('--output json prints one JSON object per line', async (t) => {
 
 test('an agent keeps serving when its output pipe is closed', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const args = ['http', addr, ...gatewayFlags(gateway, home), '--web-addr=false', '--output=json']
   const program = startProgram(t, args, { env: cleanEnv(home) })
@@ -362,7 +363,7 @@ test('an agent keeps serving when its output pipe is closed', async (t) => {
 
 test('an agent keeps serving when its log cannot be written', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const args = ['http', addr, ...gatewayFlags(gateway, home), '--web-addr=false', '--log=/dev/full']
   const program = startProgram(t, args, { env: cleanEnv(home) })
@@ -379,7 +380,7 @@ test('an agent keeps serving when its log cannot be written', async (t) => {
 
 test('start --none with a log on stdout prints the messages wrappers wait for, and nothing on stderr', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const program = startProgram(
     t,
     ['start', '--none', '--log=stdout', '--region=us', ...gatewayFlags(gateway, home)],
@@ -404,7 +405,7 @@ test('start --none with a log on stdout prints the messages wrappers wait for, a
 
 test('start runs the defined tunnels and endpoints, by name or all of them', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const file = join(home, 'adit.yml')
   writeFileSync(
     file,
@@ -431,7 +432,7 @@ test('start runs the defined tunnels and endpoints, by name or all of them', asy
 
 test("a rejected token ends the program with the server's error code and is not printed", async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const flags = gatewayFlags(gateway, home).slice(0, 2)
   writeFileSync(join(home, 'token'), 'a-wrong-token\n')
 
@@ -455,7 +456,7 @@ test("a rejected token ends the program with the server's error code and is not 
 test('a tunnel rejected by the server ends the program', async (t) => {
   const gateway = await TestGateway.start(t)
   gateway.bindError = new ProtocolError('https://a.test is already online.', 334)
-  const home = createHome(t)
+  const home = createTempDir()
 
   const { code, stderr } = await runProgram(
     t,
@@ -470,7 +471,7 @@ test('a tunnel rejected by the server ends the program', async (t) => {
 
 test('a web address in use ends the program', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const occupied = createServer().listen(0, '127.0.0.1')
   await once(occupied, 'listening')
   t.after(() => occupied.close())
@@ -490,7 +491,7 @@ test('a web address in use ends the program', async (t) => {
 
 test('environment variables set what flags set', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   gatewayFlags(gateway, home)
   const env = cleanEnv(home, {
     ADIT_AUTHTOKEN: gateway.token,
@@ -515,7 +516,7 @@ test('environment variables set what flags set', async (t) => {
 
 test('a stop command from the server ends the program', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const program = startProgram(t, ['http', '80', '--web-addr=false', ...gatewayFlags(gateway, home)], {
     env: cleanEnv(home),
   })
@@ -527,7 +528,7 @@ test('a stop command from the server ends the program', async (t) => {
 })
 
 test('completion covers commands and flags', async (t) => {
-  const { stdout } = await runProgram(t, ['completion', 'bash'], { env: cleanEnv(createHome(t)) })
+  const { stdout } = await runProgram(t, ['completion', 'bash'], { env: cleanEnv(createTempDir()) })
   const complete = (...words: string[]) =>
     execFileSync('bash', [
       '-c',
@@ -544,7 +545,7 @@ test('completion covers commands and flags', async (t) => {
 
 test('diagnose names each step and the one that fails', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const report = join(home, 'report.json')
   const flags = gatewayFlags(gateway, home)
 
@@ -577,7 +578,7 @@ test('diagnose names each step and the one that fails', async (t) => {
 
 test('diagnose shows how many legs a session may have, and tries the other nodes that the server names', async (t) => {
   const [gateway, other] = [await TestGateway.start(t), await TestGateway.start(t)]
-  const home = createHome(t)
+  const home = createTempDir()
   const flags = gatewayFlags(gateway, home)
   const nodes = [`127.0.0.1:${other.port}`, 'localhost:1']
   gateway.connectAddresses = [`localhost:${gateway.port}`, ...nodes]
@@ -594,7 +595,7 @@ test('diagnose shows how many legs a session may have, and tries the other nodes
 
 test('diagnose hides secrets in every setting, check and file, whatever form they have', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const [file, report] = [join(home, 'adit.yml'), join(home, 'report.json')]
   const flags = gatewayFlags(gateway, home)
   const token = 'CANARY-token'
@@ -630,7 +631,7 @@ test('diagnose hides secrets in every setting, check and file, whatever form the
 
 test('diagnose can be limited to one address family and can print JSON', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = createHome(t)
+  const home = createTempDir()
   const flags = [...gatewayFlags(gateway, home), '--output=json', '--log=stdout']
   const env = cleanEnv(home)
 
@@ -651,7 +652,7 @@ test('diagnose can be limited to one address family and can print JSON', async (
 })
 
 test('diagnose names the proxy that fails', async (t) => {
-  const home = createHome(t)
+  const home = createTempDir()
   const env = cleanEnv(home, { ADIT_PROXY_URL: 'http://proxy.invalid:3128' })
 
   const { stdout } = await runProgram(
@@ -666,8 +667,8 @@ test('diagnose names the proxy that fails', async (t) => {
   assert.equal(checks.at(-1).code, 'ERR_ADIT_8005')
 })
 
-test('a service is installed, controlled and removed with systemd', async (t) => {
-  const home = createHome(t)
+test('a service is installed, controlled and removed with systemd', async () => {
+  const home = createTempDir()
   const bin = join(home, 'bin')
   mkdirSync(bin)
   writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> ${join(home, 'calls')}\necho active\n`)
@@ -715,8 +716,8 @@ for (const [title, source, message] of [
   ],
   ['a bad address', 'version: 3\nagent:\n  web_addr: nowhere\n', /line 3: web_addr: .* must be host:port/],
 ] as const) {
-  test(`a file with ${title} is rejected by every command that would use it`, async (t) => {
-    const home = createHome(t)
+  test(`a file with ${title} is rejected by every command that would use it`, async () => {
+    const home = createTempDir()
     const config = `--config=${join(home, 'adit.yml')}`
     writeFileSync(join(home, 'adit.yml'), source, { mode: 0o600 })
     const env = cleanEnv(home, { ADIT_UNIT_DIR: join(home, 'units') })
@@ -738,8 +739,8 @@ for (const [title, source, message] of [
   })
 }
 
-test('a service without definitions is rejected like start --all', async (t) => {
-  const home = createHome(t)
+test('a service without definitions is rejected like start --all', async () => {
+  const home = createTempDir()
   const config = `--config=${join(home, 'adit.yml')}`
   writeFileSync(join(home, 'adit.yml'), 'version: 3\nagent: {}\n', { mode: 0o600 })
 
@@ -751,8 +752,8 @@ test('a service without definitions is rejected like start --all', async (t) => 
   for (const { stderr } of [run, install]) assert.match(stderr, /defines no tunnels.*\nERROR: {2}.*--none/)
 })
 
-test('a service with an unusable configuration exits with code 5', async (t) => {
-  const home = createHome(t)
+test('a service with an unusable configuration exits with code 5', async () => {
+  const home = createTempDir()
   writeFileSync(join(home, 'bad.yml'), 'version: 3\nagnt: {}\n')
 
   const { code, stderr } = await host.run(['service', 'run', '--config', join(home, 'bad.yml')], {

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { ProtocolError } from '../protocol/index.ts'
 import { connect, forward } from './index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { call, startHttpService } from './testing/local-api.ts'
-import { cleanEnv, createHome, gatewayFlags } from './testing/program.ts'
+import { cleanEnv, gatewayFlags } from './testing/program.ts'
 
-function optionsFor(t: TestContext, gateway: TestGateway) {
-  const home = createHome(t)
+function optionsFor(gateway: TestGateway) {
+  const home = createTempDir()
   gatewayFlags(gateway, home)
   return {
     authtoken: gateway.token,
@@ -24,7 +25,7 @@ test('three lines give a local service a public URL', async (t) => {
   const gateway = await TestGateway.start(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
 
-  const tunnel = await forward({ addr, ...optionsFor(t, gateway) })
+  const tunnel = await forward({ addr, ...optionsFor(gateway) })
   const response = await gateway.request(tunnel.url, GET)
   await tunnel.close()
 
@@ -36,7 +37,7 @@ test('three lines give a local service a public URL', async (t) => {
 test('one session carries several tunnels, with the inspector on request', async (t) => {
   const gateway = await TestGateway.start(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
-  const agent = await connect({ ...optionsFor(t, gateway), inspector: '127.0.0.1:0' })
+  const agent = await connect({ ...optionsFor(gateway), inspector: '127.0.0.1:0' })
   t.after(() => agent.close())
 
   const web = await agent.forward({ addr: Number(addr), name: 'web' })
@@ -57,7 +58,7 @@ test('one session carries several tunnels, with the inspector on request', async
 
 test('a rejection by the server rejects the call', async (t) => {
   const gateway = await TestGateway.start(t)
-  const options = optionsFor(t, gateway)
+  const options = optionsFor(gateway)
 
   await assert.rejects(connect({ ...options, authtoken: 'wrong-token' }), ProtocolError)
   await assert.rejects(forward({ addr: 80, proto: 'nonsense', ...options }), /Invalid protocol name/)

@@ -4,11 +4,12 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { BASE_ROOT, VERSION } from '../base/version.ts'
 import { ProtocolError } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { startHttpService } from './testing/local-api.ts'
-import { createHome, gatewayFlags } from './testing/program.ts'
+import { gatewayFlags } from './testing/program.ts'
 
 interface Client {
   listTunnels(): Promise<{ tunnels: { name: string; public_url: string; uri: string }[] }>
@@ -37,7 +38,7 @@ function loadWrapper(t: TestContext, gateway: TestGateway) {
     if (path.includes('/node_modules/ngrok/')) delete require.cache[path]
   const wrapper = require('ngrok') as Wrapper
   t.after(() => wrapper.kill())
-  const home = createHome(t)
+  const home = createTempDir()
   const [, rootCas] = gatewayFlags(gateway, home)
   const launcher = join(home, 'ngrok')
   const settings = `HOME=${home} ADIT_DATA_DIR=${home}/data ADIT_CONNECT_URL=localhost:${gateway.port} ADIT_${rootCas!.slice(2).replace('root-cas', 'ROOT_CAS')}`

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { shareApi, type TestApi, tempDir } from '../../test/support/api.ts'
+import { test } from 'node:test'
+import { shareApi, type TestApi } from '../../test/support/api.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { CommandFailure } from '../base/command-line.ts'
 import { type ApplyOptions, applyAccount, exportAccount } from './account.ts'
 
 const { fresh } = await shareApi()
 
 /** Runs the commands on one file against an account. */
-async function createAccountFile(t: TestContext, api: TestApi) {
-  const dir = await tempDir(t)
+async function createAccountFile(api: TestApi) {
+  const dir = createTempDir()
   const file = join(dir, 'account.yml')
   const flags = { apiUrl: api.url, apiKey: api.account.apiKey.reveal() }
   const run = async (
@@ -38,8 +39,8 @@ async function createAccountFile(t: TestContext, api: TestApi) {
   }
 }
 
-test('a document is planned, applied, changed and exported', async (t) => {
-  const account = await createAccountFile(t, await fresh())
+test('a document is planned, applied, changed and exported', async () => {
+  const account = await createAccountFile(await fresh())
   const document = (description: string) => `ip_policies:
   office:
     description: ${description}
@@ -72,7 +73,7 @@ Plan: 2 to create, 0 to update, 0 to delete, 0 unchanged.
 
 test('secrets come from the environment and from files, and are not printed', async (t) => {
   const api = await fresh()
-  const account = await createAccountFile(t, api)
+  const account = await createAccountFile(api)
   writeFileSync(join(account.dir, 'policy.yml'), 'on_http_request: []\n')
   process.env.TEST_ACCOUNT_SECRET = 'from the environment'
   t.after(() => delete process.env.TEST_ACCOUNT_SECRET)
@@ -103,15 +104,15 @@ edges_https_routes:
   )
 })
 
-test('tokens of new credentials are printed once', async (t) => {
-  const account = await createAccountFile(t, await fresh())
+test('tokens of new credentials are printed once', async () => {
+  const account = await createAccountFile(await fresh())
   const document = 'credentials: { laptop: {} }'
   assert.match((await account.apply(document)).out, /^credentials\.laptop: token \w+ \(shown only now\)$/m)
   assert.doesNotMatch((await account.apply(document)).out, /token/)
 })
 
-test('mistakes are reported with file and line', async (t) => {
-  const account = await createAccountFile(t, await fresh())
+test('mistakes are reported with file and line', async () => {
+  const account = await createAccountFile(await fresh())
   for (const [text, sentence] of [
     ['ip_policies:\n  a: {}\n  a: {}\n', /account\.yml:3: Map keys must be unique/],
     [
@@ -152,8 +153,8 @@ test('mistakes are reported with file and line', async (t) => {
   assert.match(rejected.errors, /^ERROR: {2}\S+account\.yml:3: reserved_domains\.app\.example\.com: /)
 })
 
-test('the schema for editors describes every kind and where secrets may come from', async (t) => {
-  const account = await createAccountFile(t, await fresh())
+test('the schema for editors describes every kind and where secrets may come from', async () => {
+  const account = await createAccountFile(await fresh())
   const schema = JSON.parse((await account.apply('', { schema: true })).out)
   const { description } = schema.properties.ip_policies.additionalProperties.properties
   assert.deepEqual(description.anyOf[1], { $ref: '#/$defs/source' })

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { shareApi, type TestApi, tempDir } from '../../test/support/api.ts'
+import { test } from 'node:test'
+import { shareApi, type TestApi } from '../../test/support/api.ts'
 import { certificates, nextNumber } from '../../test/support/samples.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { routes } from '../api/all-routes.ts'
 import { commandsOf } from './commands.ts'
 import { runApi } from './index.ts'
@@ -70,14 +71,14 @@ test('resources are created, read, listed, updated and deleted from the command 
   assert.equal((await api.call('GET', `/reserved_domains/${id}`)).status, 404)
 })
 
-test('lists, maps, switches, numbers, JSON and files are parsed', async (t) => {
+test('lists, maps, switches, numbers, JSON and files are parsed', async () => {
   const api = await fresh()
   const run = async (...args: string[]) => {
     const { code, out, errors } = await adit(args, keys(api))
     assert.equal(code, 0, errors)
     return JSON.parse(out)
   }
-  const file = join(await tempDir(t), 'ca.pem')
+  const file = join(createTempDir(), 'ca.pem')
   writeFileSync(file, (await certificates()).ca.caPem)
 
   const rules = await run(
@@ -242,8 +243,8 @@ test('a mistake on the command line is answered with these exact sentences', asy
     assert.deepEqual(await adit(line.split(' ')), { code: 1, out: '', errors: `ERROR:  ${sentence}\n` })
 })
 
-async function startLocal(t: TestContext, api: TestApi): Promise<string> {
-  const home = await tempDir(t)
+async function startLocal(api: TestApi): Promise<string> {
+  const home = createTempDir()
   const dataDir = join(home, '.local', 'share', 'adit')
   mkdirSync(dataDir, { recursive: true })
   const credentials = { api_url: api.url, api_key: api.account.apiKey.reveal() }
@@ -251,9 +252,9 @@ async function startLocal(t: TestContext, api: TestApi): Promise<string> {
   return home
 }
 
-test('a server on this machine is found automatically, and its key is sent to no other', async (t) => {
+test('a server on this machine is found automatically, and its key is sent to no other', async () => {
   const api = await fresh()
-  const HOME = await startLocal(t, api)
+  const HOME = await startLocal(api)
   const dataDir = join(HOME, '.local', 'share', 'adit')
 
   for (const environment of [{ HOME }, { HOME: '/nonexistent', ADIT_DATA_DIR: dataDir }])

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { createDirectory } from './create-directory.ts'
 
-function createRoot(t: TestContext): string {
-  const root = mkdtempSync(join(tmpdir(), 'adit-directory-'))
-  t.after(() => rmSync(root, { recursive: true }))
-  return root
-}
-
-test('a directory is created with its parents and its mode, and may exist already', (t) => {
-  const path = join(createRoot(t), 'a', 'b', 'c')
+test('a directory is created with its parents and its mode, and may exist already', () => {
+  const path = join(createTempDir(), 'a', 'b', 'c')
 
   createDirectory(path, 0o700)
   createDirectory(path, 0o700)
@@ -21,8 +15,8 @@ test('a directory is created with its parents and its mode, and may exist alread
   assert.equal(statSync(join(path, '..')).mode & 0o777, 0o700)
 })
 
-test('a link to a directory stands for it', (t) => {
-  const root = createRoot(t)
+test('a link to a directory stands for it', () => {
+  const root = createTempDir()
   symlinkSync(root, join(root, 'link'))
 
   createDirectory(join(root, 'link'))
@@ -31,8 +25,8 @@ test('a link to a directory stands for it', (t) => {
   assert.ok(statSync(join(root, 'below')).isDirectory())
 })
 
-test('a file in its place, or on the way to it, is an error', (t) => {
-  const file = join(createRoot(t), 'file')
+test('a file in its place, or on the way to it, is an error', () => {
+  const file = join(createTempDir(), 'file')
   writeFileSync(file, '')
 
   assert.throws(() => createDirectory(file), { code: 'EEXIST' })

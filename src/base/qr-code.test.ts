@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { encodeQrCode, renderQrCode } from './qr-code.ts'
 
 const PIXELS_PER_MODULE = 4
 
 /** Reads rendered half blocks back into pixels, and those with zbarimg. */
-function decode(t: TestContext, lines: readonly string[]): string {
-  const directory = mkdtempSync(join(tmpdir(), 'adit-qr-'))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+function decode(lines: readonly string[]): string {
+  const directory = createTempDir()
   const rows = lines.flatMap((line) => [
     [...line].map((cell) => cell === '█' || cell === '▀'),
     [...line].map((cell) => cell === '█' || cell === '▄'),
@@ -28,7 +27,7 @@ function decode(t: TestContext, lines: readonly string[]): string {
   return stdout.replace(/\n$/, '')
 }
 
-test('a reader finds the URL in codes of every version', (t) => {
+test('a reader finds the URL in codes of every version', () => {
   // The largest text of each version: data codewords without mode, length and terminator.
   for (const [index, length] of [17, 32, 53, 78, 106, 134, 154, 192, 230, 271].entries()) {
     const text = `https://${'a1-'.repeat(100)}`.slice(0, length)
@@ -36,15 +35,15 @@ test('a reader finds the URL in codes of every version', (t) => {
     const code = encodeQrCode(text)
 
     assert.equal(code?.length, 21 + 4 * index)
-    assert.equal(decode(t, renderQrCode(code)), text)
+    assert.equal(decode(renderQrCode(code)), text)
   }
 })
 
-test('texts of many lengths, which use every mask, are read', (t) => {
+test('texts of many lengths, which use every mask, are read', () => {
   for (let length = 1; length <= 120; length += 7) {
     const text = Array.from({ length }, (_, index) => ((index * 7 + length) % 36).toString(36)).join('')
 
-    assert.equal(decode(t, renderQrCode(encodeQrCode(text)!)), text)
+    assert.equal(decode(renderQrCode(encodeQrCode(text)!)), text)
   }
 })
 

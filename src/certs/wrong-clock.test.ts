@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { tempDir } from '../../test/support/api.ts'
+import { test } from 'node:test'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { silentLog } from '../base/log.ts'
 import { startAutoRenew } from './auto-renew.ts'
 import { openRootAuthority } from './x509/root-authority.ts'
@@ -26,8 +26,8 @@ function memoryStore() {
   }
 }
 
-async function createFixture(t: TestContext) {
-  return { store: memoryStore(), dataDir: await tempDir(t), log: silentLog }
+async function createFixture() {
+  return { store: memoryStore(), dataDir: createTempDir(), log: silentLog }
 }
 
 function assertValid(pem: string, time: number): void {
@@ -37,9 +37,9 @@ function assertValid(pem: string, time: number): void {
 }
 
 for (const [how, wrong] of Object.entries(WRONG_TIMES)) {
-  test(`a root created while the clock was ${how} is valid once the clock is right, for old and new copies of it`, async (t) => {
+  test(`a root created while the clock was ${how} is valid once the clock is right, for old and new copies of it`, async () => {
     const clock = settableClock(wrong)
-    const root = await openRootAuthority({ ...(await createFixture(t)), clock })
+    const root = await openRootAuthority({ ...(await createFixture()), clock })
     const before = root.authority.certificatePem
 
     clock.time = CORRECT_TIME
@@ -57,8 +57,8 @@ for (const [how, wrong] of Object.entries(WRONG_TIMES)) {
     )
   })
 
-  test(`a server that starts with its clock ${how} keeps the key of its root`, async (t) => {
-    const fixture = await createFixture(t)
+  test(`a server that starts with its clock ${how} keeps the key of its root`, async () => {
+    const fixture = await createFixture()
     const first = await openRootAuthority({ ...fixture, clock: settableClock(CORRECT_TIME) })
     const before = new X509Certificate(first.authority.certificatePem)
 
@@ -89,8 +89,8 @@ for (const [how, wrong] of Object.entries(WRONG_TIMES)) {
   })
 }
 
-test('a valid root is kept, in the store and in its file', async (t) => {
-  const fixture = await createFixture(t)
+test('a valid root is kept, in the store and in its file', async () => {
+  const fixture = await createFixture()
   const clock = settableClock(CORRECT_TIME)
   const first = await openRootAuthority({ ...fixture, clock })
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { eventually } from '../../test/support/eventually.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { startRelay } from '../../test/support/relay.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { openNodes, openStore } from '../store/index.ts'
@@ -24,12 +23,9 @@ interface Cluster {
 
 /** One node's membership list on a database that can become unavailable. */
 async function openList(t: TestContext, { url, masterKeyFile }: Cluster) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-outage-'))
+  const dataDir = createTempDir()
   const store = await openStore({ dataDir, url, masterKeyFile, clock: systemClock, log: silentLog })
-  t.after(async () => {
-    await store.close()
-    rmSync(dataDir, { recursive: true, force: true })
-  })
+  t.after(() => store.close())
   const nodes = openNodes(store)
   const beats = { done: 0 }
   return {
@@ -81,8 +77,7 @@ describe('three nodes lose no session and no route', { concurrency: true }, () =
   for (const [manner, create] of Object.entries(outages))
     test(`while their database is ${manner}`, async (t) => {
       const outage = await create(t)
-      const keyDir = mkdtempSync(join(tmpdir(), 'adit-outage-key-'))
-      t.after(() => rmSync(keyDir, { recursive: true, force: true }))
+      const keyDir = createTempDir()
       const cluster = { url: outage.url, masterKeyFile: join(keyDir, 'master.key') }
       const nodes: Awaited<ReturnType<typeof startBoundNode>>[] = []
       for (const name of NAMES) nodes.push(await startBoundNode(t, cluster, name))

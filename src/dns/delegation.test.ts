@@ -6,8 +6,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { tempDir } from '../../test/support/api.ts'
 import { findFreePorts } from '../../test/support/free-ports.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { silentLog } from '../base/log.ts'
 import { createDns } from './server.ts'
 import { compileZones } from './zone.ts'
@@ -32,7 +32,7 @@ agents IN NS ns2.adit.example.
 
 /** NSD as the parent zone's servers: they know the delegation and nothing else. */
 async function startParent(t: TestContext): Promise<number> {
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   const port = await findFreePorts(1)
   await writeFile(join(dir, 'example.zone'), PARENT)
   await writeFile(

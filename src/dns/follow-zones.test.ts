@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { tempDir } from '../../test/support/api.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { type AuditEntry, openStore, type Store } from '../store/index.ts'
@@ -12,7 +12,7 @@ import { resolve } from './resolve.ts'
 async function startZones(
   t: TestContext,
 ): Promise<{ store: Store; zones: Zones; challenge(value: string): void }> {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const store = await openStore({
     dataDir,
     masterKeyFile: join(dataDir, 'master.key'),

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { createTestDatabase } from '../../test/support/postgres.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { IpPolicy } from '../resources/index.ts'
 import { ACCOUNT, createTestEvents, createWriter, openTestStore } from './testing/platform.ts'
@@ -12,7 +10,7 @@ import { startSink } from './testing/sink.ts'
 
 test('on PostgreSQL two processes deliver every event once, and one continues after the other stops', async (t) => {
   const { url } = await createTestDatabase(t)
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-cluster-'))
+  const dataDir = createTempDir()
   const store = await openTestStore(t, systemClock, { url, dataDir })
   const other = await openTestStore(t, systemClock, { url, dataDir })
   const ids = new Map<string, string>()

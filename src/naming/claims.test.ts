@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import {
@@ -17,13 +16,10 @@ import { type ClaimRejected, NameClaims } from './index.ts'
 
 /** Claims in a database that can become unavailable, with a count of its changes. */
 async function openRows(t: TestContext) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-claims-'))
+  const dataDir = createTempDir()
   const masterKeyFile = join(dataDir, 'master.key')
   const store = await openStore({ dataDir, masterKeyFile, clock: systemClock, log: silentLog })
-  t.after(async () => {
-    await store.close()
-    rmSync(dataDir, { recursive: true, force: true })
-  })
+  t.after(() => store.close())
   const rows = openNameClaims(store)
   const database = { unavailable: false, changes: 0 }
   const guard = <Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) => {

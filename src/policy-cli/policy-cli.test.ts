@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { parse } from 'yaml'
 import { startApi } from '../../test/support/api.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { type PolicyError, readPolicy } from '../policy/index.ts'
 import { checkPolicy } from './check.ts'
 import { edgePolicy } from './edge-policy.ts'
 import { printEdgePolicy } from './from-edge.ts'
-import { captureOutput, createPolicyDirectory } from './testing.ts'
+import { captureOutput } from './testing.ts'
 
-function check(t: TestContext, text: string, options: Partial<Parameters<typeof checkPolicy>[1]> = {}) {
-  const file = join(createPolicyDirectory(t), 'policy.yml')
+function check(text: string, options: Partial<Parameters<typeof checkPolicy>[1]> = {}) {
+  const file = join(createTempDir(), 'policy.yml')
   writeFileSync(file, text)
   const terminal = captureOutput()
   const code = checkPolicy(file, { edge: false, json: false, ...options }, terminal)
@@ -20,17 +21,16 @@ function check(t: TestContext, text: string, options: Partial<Parameters<typeof 
 
 const DENY = 'on_http_request:\n  - actions:\n      - type: deny\n'
 
-test('a valid policy is said to be one', (t) => {
-  const { code, out } = check(t, DENY)
-  const json = check(t, DENY, { json: true })
+test('a valid policy is said to be one', () => {
+  const { code, out } = check(DENY)
+  const json = check(DENY, { json: true })
 
   assert.deepEqual([code, out], [0, 'The policy is valid: 1 rule.\n'])
   assert.deepEqual([json.code, JSON.parse(json.out)], [0, { valid: true, rules: 1, issues: [] }])
 })
 
-test('every mistake is printed with its file, line and code', (t) => {
+test('every mistake is printed with its file, line and code', () => {
   const { code, error, file } = check(
-    t,
     DENY.replace('deny', 'denny').replace('- actions', '- expressions: ["1"]\n    actions'),
   )
 
@@ -39,8 +39,8 @@ test('every mistake is printed with its file, line and code', (t) => {
   assert.match(error, new RegExp(`${file}:4: .*did you mean deny\\? \\(ERR_ADIT_2201\\)`))
 })
 
-test('mistakes are printed as JSON', (t) => {
-  const { code, out } = check(t, 'on_http_request: [{actions: [{type: denny}]}]', { json: true })
+test('mistakes are printed as JSON', () => {
+  const { code, out } = check('on_http_request: [{actions: [{type: denny}]}]', { json: true })
 
   assert.equal(code, 1)
   assert.deepEqual(
@@ -53,17 +53,17 @@ test('mistakes are printed as JSON', (t) => {
   )
 })
 
-test('phases depend on the protocol and on what the policy is for', (t) => {
+test('phases depend on the protocol and on what the policy is for', () => {
   const connect = 'on_tcp_connect: [{actions: [{type: deny}]}]'
   const codes = [
-    check(t, DENY, { protocol: 'tcp' }).code,
-    check(t, connect, { protocol: 'tcp', edge: true }).code,
-    check(t, connect).code,
-    check(t, connect, { edge: true }).code,
+    check(DENY, { protocol: 'tcp' }).code,
+    check(connect, { protocol: 'tcp', edge: true }).code,
+    check(connect).code,
+    check(connect, { edge: true }).code,
   ]
 
   assert.deepEqual(codes, [1, 0, 0, 1])
-  assert.throws(() => check(t, DENY, { protocol: 'ftp' }), /--protocol must be one of https, http, tcp, tls/)
+  assert.throws(() => check(DENY, { protocol: 'ftp' }), /--protocol must be one of https, http, tcp, tls/)
   assert.throws(
     () => checkPolicy('/no/such.yml', { edge: false, json: false }, captureOutput()),
     /cannot read \/no\/such\.yml: no such file/,

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { startHttp } from '../../test/support/local-server.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { explainPolicy } from './explain.ts'
-import { captureOutput, createPolicyDirectory } from './testing.ts'
+import { captureOutput } from './testing.ts'
 import { testPolicy } from './trial.ts'
 
 interface Rule {
@@ -35,8 +36,8 @@ const TEST = {
 
 type TestFlags = Partial<Parameters<typeof testPolicy>[1]>
 
-async function run(t: TestContext, policy: object | string, flags: TestFlags = {}): Promise<Result> {
-  const file = join(createPolicyDirectory(t), 'policy.yml')
+async function run(policy: object | string, flags: TestFlags = {}): Promise<Result> {
+  const file = join(createTempDir(), 'policy.yml')
   writeFileSync(file, typeof policy === 'string' ? policy : JSON.stringify(policy))
   const terminal = captureOutput()
   const code = await testPolicy(file, { ...TEST, json: true, ...flags }, terminal)
@@ -51,9 +52,8 @@ const outcomes = ({ rules }: Result) => rules.map(({ outcome }) => outcome)
 const effects = ({ rules }: Result) =>
   rules.flatMap(({ actions }) => actions.map(({ outcome, effect }) => `${outcome} ${effect}`.trim()))
 
-test('each rule says whether it matched, and each expression what it was', async (t) => {
+test('each rule says whether it matched, and each expression what it was', async () => {
   const result = await run(
-    t,
     {
       on_http_request: [
         { expressions: ["req.method == 'PUT'", 'true'], ...action('deny') },
@@ -77,9 +77,8 @@ test('each rule says whether it matched, and each expression what it was', async
   assert.deepEqual([result.answer?.status, result.forwarded], [410, null])
 })
 
-test('a request that passes is shown as the upstream gets it, and its response after the response phase', async (t) => {
+test('a request that passes is shown as the upstream gets it, and its response after the response phase', async () => {
   const result = await run(
-    t,
     {
       on_http_request: [
         action('url-rewrite', { from: '/a', to: '/b' }),
@@ -108,7 +107,7 @@ test('a request that passes is shown as the upstream gets it, and its response a
   assert.deepEqual([result.answer?.status, result.answer?.body], [200, 'gone'])
 })
 
-test('actions that reach outside are described and not run', async (t) => {
+test('actions that reach outside are described and not run', async () => {
   const policy = {
     on_http_request: [
       action('http-request', { url: 'https://auth.example.com/${req.method}', method: 'POST' }),
@@ -121,8 +120,8 @@ test('actions that reach outside are described and not run', async (t) => {
     ],
   }
 
-  const visitor = await run(t, policy)
-  const ana = await run(t, policy, { signedInAs: 'ana@example.com' })
+  const visitor = await run(policy)
+  const ana = await run(policy, { signedInAs: 'ana@example.com' })
 
   assert.deepEqual(effects(visitor), [
     'would call POST https://auth.example.com/GET; its results are absent here',
@@ -139,9 +138,8 @@ test('actions that reach outside are described and not run', async (t) => {
   assert.notEqual(ana.forwarded, null)
 })
 
-test('an address that on_tcp_connect denies ends in a closed connection', async (t) => {
+test('an address that on_tcp_connect denies ends in a closed connection', async () => {
   const result = await run(
-    t,
     {
       on_tcp_connect: [action('restrict-ips', { deny: ['10.0.0.0/8'] })],
       on_http_request: [action('custom-response')],
@@ -154,22 +152,22 @@ test('an address that on_tcp_connect denies ends in a closed connection', async 
   assert.equal(result.answer, null)
 })
 
-test('secrets are what the command line says; without one the action fails', async (t) => {
+test('secrets are what the command line says; without one the action fails', async () => {
   const policy = {
     on_http_request: [action('basic-auth', { credentials: ["ana:${secrets.get('v', 'n')}"] })],
   }
   const headers = [`authorization: Basic ${Buffer.from('ana:password1').toString('base64')}`]
 
-  const known = await run(t, policy, { headers, secrets: ['v/n=password1'] })
-  const unknown = await run(t, policy, { headers })
+  const known = await run(policy, { headers, secrets: ['v/n=password1'] })
+  const unknown = await run(policy, { headers })
 
   assert.equal(known.answer?.status, 200)
   assert.match(effects(unknown)[0]!, /ran fails, so that the request is rejected/)
   assert.equal(unknown.answer?.status, 500)
 })
 
-test('a report for people names the rule, its expressions and the response', async (t) => {
-  const file = join(createPolicyDirectory(t), 'policy.yml')
+test('a report for people names the rule, its expressions and the response', async () => {
+  const file = join(createTempDir(), 'policy.yml')
   writeFileSync(
     file,
     'on_http_request: [{name: no posts, expressions: ["req.method == \'POST\'"], actions: [{type: deny}]}]',
@@ -182,7 +180,7 @@ test('a report for people names the rule, its expressions and the response', asy
   assert.match(terminal.written.out, /deny: responds 403\n\nThe visitor gets: 403/)
 })
 
-test('flags with mistakes are explained', async (t) => {
+test('flags with mistakes are explained', async () => {
   const CASES: [TestFlags, RegExp][] = [
     [{ request: 'GET' }, /--request must be a method and a URL/],
     [{ request: 'GET ftp://x/' }, /--request must be a method and a URL/],
@@ -195,7 +193,7 @@ test('flags with mistakes are explained', async (t) => {
     [{ request: 'CONNECT https://app.example.com/' }, /the edge rejects the request/],
   ]
   for (const [flags, message] of CASES)
-    await assert.rejects(run(t, { on_http_request: [action('deny')] }, flags), message)
+    await assert.rejects(run({ on_http_request: [action('deny')] }, flags), message)
 })
 
 const EXPLAIN = {
@@ -207,16 +205,16 @@ const EXPLAIN = {
   webAddr: undefined,
 }
 
-async function explain(t: TestContext, policy: object, flags: Partial<typeof EXPLAIN> | object) {
-  const file = join(createPolicyDirectory(t), 'policy.json')
+async function explain(policy: object, flags: Partial<typeof EXPLAIN> | object) {
+  const file = join(createTempDir(), 'policy.json')
   writeFileSync(file, JSON.stringify(policy))
   const terminal = captureOutput()
   await explainPolicy(file, { ...EXPLAIN, ...flags }, terminal)
   return JSON.parse(terminal.written.out) as Result
 }
 
-test('explain takes a request and its response from an HTTP archive', async (t) => {
-  const har = join(createPolicyDirectory(t), 'session.har')
+test('explain takes a request and its response from an HTTP archive', async () => {
+  const har = join(createTempDir(), 'session.har')
   const field = (name: string, value: string) => ({ name, value })
   const entry = {
     request: {
@@ -244,14 +242,14 @@ test('explain takes a request and its response from an HTTP archive', async (t) 
     ],
   }
 
-  const result = await explain(t, policy, { har, entry: '2' })
+  const result = await explain(policy, { har, entry: '2' })
 
   assert.deepEqual(outcomes(result), ['matched', 'matched'])
   assert.deepEqual([result.forwarded?.target, result.forwarded?.body], ['/login?x=1', 'hello'])
   assert.deepEqual([result.answer?.status, result.answer?.body], [503, 'bar'])
-  await assert.rejects(explain(t, policy, { har, entry: '3' }), /--entry must be a number between 1 and 2/)
-  await assert.rejects(explain(t, policy, { har }), /entry 1 of .* is not a complete entry/)
-  await assert.rejects(explain(t, policy, {}), /--har FILE .* or --capture ID/)
+  await assert.rejects(explain(policy, { har, entry: '3' }), /--entry must be a number between 1 and 2/)
+  await assert.rejects(explain(policy, { har }), /entry 1 of .* is not a complete entry/)
+  await assert.rejects(explain(policy, {}), /--har FILE .* or --capture ID/)
 })
 
 test('explain takes a captured request from the local API of an agent', async (t) => {
@@ -281,25 +279,25 @@ test('explain takes a captured request from the local API of an agent', async (t
   }
   const webAddr = `127.0.0.1:${port}`
 
-  const result = await explain(t, policy, { capture: 'airt_1', webAddr })
+  const result = await explain(policy, { capture: 'airt_1', webAddr })
 
   assert.deepEqual(outcomes(result), ['matched'])
   assert.deepEqual([result.forwarded?.body, result.answer?.status], ['hi', 201])
   assert.deepEqual(result.forwarded?.headers, [])
-  await assert.rejects(explain(t, policy, { capture: 'none', webAddr }), /holds no request with this id/)
-  await assert.rejects(explain(t, policy, { capture: 'x', webAddr: '127.0.0.1:1' }), /cannot be reached/)
+  await assert.rejects(explain(policy, { capture: 'none', webAddr }), /holds no request with this id/)
+  await assert.rejects(explain(policy, { capture: 'x', webAddr: '127.0.0.1:1' }), /cannot be reached/)
 })
 
-test('facts about the address come from the files that are named', async (t) => {
-  const file = join(createPolicyDirectory(t), 'office.txt')
+test('facts about the address come from the files that are named', async () => {
+  const file = join(createTempDir(), 'office.txt')
   writeFileSync(file, '198.51.100.0/24 com.example.office\n')
   const policy = {
     on_http_request: [{ expressions: ["'com.example' in conn.client_ip.categories"], ...action('deny') }],
   }
 
-  const inside = await run(t, policy, { clientIp: '198.51.100.7', ipData: [file] })
-  const outside = await run(t, policy, { clientIp: '192.0.2.7', ipData: [file] })
+  const inside = await run(policy, { clientIp: '198.51.100.7', ipData: [file] })
+  const outside = await run(policy, { clientIp: '192.0.2.7', ipData: [file] })
 
   assert.deepEqual([...outcomes(inside), ...outcomes(outside)], ['matched', 'not matched'])
-  await assert.rejects(run(t, policy, { ipData: ['/no/such'] }), /cannot read \/no\/such/)
+  await assert.rejects(run(policy, { ipData: ['/no/such'] }), /cannot read \/no\/such/)
 })

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { writeMmdb } from '../../test/support/mmdb-writer.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { openIpDataFiles, openStore } from '../store/index.ts'
 import { followIpData, importIpData } from './ip-data.ts'
 
 async function openFiles(t: TestContext) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-ipdata-'))
+  const dataDir = createTempDir()
   const store = await openStore({
     url: undefined,
     dataDir,
@@ -24,7 +23,6 @@ async function openFiles(t: TestContext) {
   t.after(async () => {
     for (const stop of cleanup) await stop()
     await store.close()
-    rmSync(dataDir, { recursive: true })
   })
   return { store, files: openIpDataFiles(store), cleanup }
 }

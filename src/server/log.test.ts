@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { tempDir } from '../../test/support/api.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startServerProcess } from '../../test/support/server-process.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 
 interface LogLine {
   readonly part?: string
@@ -21,7 +21,7 @@ async function sendGarbage(address: string): Promise<void> {
 
 test('every log line of a running server names its part and has a message', async (t) => {
   const flags = ['--log-level', 'debug', '--acme-directory', 'http://127.0.0.1:1/directory']
-  const server = await startServerProcess(t, await tempDir(t), flags)
+  const server = await startServerProcess(t, createTempDir(), flags)
   const lines = () =>
     server
       .output()

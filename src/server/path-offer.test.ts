@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { offerCommandOnPath } from './path-offer.ts'
 
-test('a link in a directory of the user is offered until adit is on the PATH', (t) => {
-  const home = mkdtempSync(join(tmpdir(), 'adit-path-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
+test('a link in a directory of the user is offered until adit is on the PATH', () => {
+  const home = createTempDir()
   const program = join(home, 'checkout', 'adit')
   const bin = join(home, '.local', 'bin')
   for (const directory of [join(home, 'checkout'), bin]) mkdirSync(directory, { recursive: true })

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { copyFile, open, readdir, readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, type TestContext, test } from 'node:test'
-import { tempDir } from '../../test/support/api.ts'
 import { startCommandHost } from '../../test/support/command-host.ts'
 import { ANY_PORTS, findFreePorts } from '../../test/support/free-ports.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
@@ -81,14 +80,13 @@ const host = startCommandHost()
 after(() => host.stop())
 const cleanUps: (() => unknown)[] = []
 before(async () => {
-  shared.dataDir = await mkdtemp(join(tmpdir(), 'adit-test-'))
+  shared.dataDir = createTempDir()
   const all = { after: (cleanUp: () => unknown) => cleanUps.push(cleanUp) }
   const server = runAdit(all, ['server', '--data-dir', shared.dataDir, ...ANY_PORTS])
   shared.credentials = await waitUntilReady(server, shared.dataDir)
 })
 after(async () => {
   for (const cleanUp of cleanUps) await cleanUp()
-  await rm(shared.dataDir, { recursive: true, force: true })
 })
 
 /** Runs a subcommand on the data directory of the shared server. */
@@ -97,7 +95,7 @@ function command(...words: string[]) {
 }
 
 test('the first start as a service creates an account and prints where its secrets are, but none of them', async (t) => {
-  const dataDir = join(await tempDir(t), 'state')
+  const dataDir = join(createTempDir(), 'state')
 
   const first = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
   const credentials = await waitUntilReady(first, dataDir)
@@ -131,7 +129,7 @@ test('the first start as a service creates an account and prints where its secre
 
 test('the first start in a terminal prints the secrets of the account, once', async (t) => {
   if (spawnSync('script', ['--version']).status !== 0) return t.skip('util-linux script is not installed')
-  const dataDir = join(await tempDir(t), 'state')
+  const dataDir = join(createTempDir(), 'state')
   const first = runInTerminal(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
   const credentials = await waitUntilReady(first, dataDir)
 
@@ -149,7 +147,7 @@ test('the first start in a terminal prints the secrets of the account, once', as
 
 test('commands that print secrets refuse to write to the journal and create none', async (t) => {
   const accountsBefore = (await command('account', 'list')).stdout
-  const journal = await open(join(await tempDir(t), 'journal'), 'w+')
+  const journal = await open(join(createTempDir(), 'journal'), 'w+')
   t.after(() => journal.close())
   const { dev, ino } = await journal.stat()
 
@@ -171,7 +169,7 @@ test('commands that print secrets refuse to write to the journal and create none
 })
 
 test('a second server on the same data directory does not start, also after a killed one', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const killed = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
   await waitUntilReady(killed, dataDir)
   await stopWith(killed, 'SIGKILL')
@@ -190,7 +188,7 @@ test('a second server on the same data directory does not start, also after a ki
 })
 
 test('servers with different roles share a data directory', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const flags = ['server', '--data-dir', dataDir, ...ANY_PORTS, '--roles']
   await waitUntilReady(runAdit(t, [...flags, 'api,gateway,jobs']), dataDir)
 
@@ -212,7 +210,7 @@ test('only /healthz and /readyz respond without a key', async () => {
 })
 
 test('the server explains error codes, and the page of a visitor links there', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const api = `127.0.0.1:${await findFreePorts(1)}`
   const flags = [...ANY_PORTS, '--api-addr', api, '--api-url', `http://${api}/`]
   const { http_url } = await waitUntilReady(
@@ -235,7 +233,7 @@ test('the server explains error codes, and the page of a visitor links there', a
 })
 
 test('a start that fails prints one sentence and exits with 1', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const busy = createServer().listen(0, '127.0.0.1')
   await once(busy, 'listening')
   t.after(() => busy.close())
@@ -284,7 +282,7 @@ test('an account created on the command line gets its own keys', async () => {
 })
 
 test('the operator resets the password of a user while the server runs', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const credentials = await waitUntilReady(
     runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]),
     dataDir,
@@ -320,7 +318,7 @@ test('the operator resets the password of a user while the server runs', async (
 })
 
 test('a backup of a running server restores into an empty directory, given its master key', async (t) => {
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   const [to, file] = [join(dir, 'to'), join(dir, 'backup.db')]
 
   const backup = await command('backup', file)
@@ -342,7 +340,7 @@ test('a backup of a running server restores into an empty directory, given its m
 
 test('on a public domain the first start prints a one-time link instead of a password', async (t) => {
   if (spawnSync('script', ['--version']).status !== 0) return t.skip('util-linux script is not installed')
-  const dataDir = join(await tempDir(t), 'state')
+  const dataDir = join(createTempDir(), 'state')
   const flags = ['--domain', 'tunnels.example.com', '--data-dir', dataDir]
   const first = runInTerminal(t, ['server', ...flags, ...ANY_PORTS])
   const credentials = await waitUntilReady(first, dataDir)
@@ -370,8 +368,8 @@ test('on a public domain the first start prints a one-time link instead of a pas
   assert.equal(await signIn(credentials, 'admin@tunnels.example.com', 'a password of my own'), 200)
 })
 
-test('without a server in the data directory, no link is created', async (t) => {
-  const { status, stderr } = spawnSync(adit, ['server', 'admin-link', '--data-dir', await tempDir(t)], {
+test('without a server in the data directory, no link is created', async () => {
+  const { status, stderr } = spawnSync(adit, ['server', 'admin-link', '--data-dir', createTempDir()], {
     encoding: 'utf8',
   })
 

@@ -6,10 +6,10 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { tempDir } from '../../test/support/api.ts'
 import { startCommandHost } from '../../test/support/command-host.ts'
 import type { CommandResult } from '../../test/support/command-host-process.ts'
 import { findFreePorts } from '../../test/support/free-ports.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns', 'peer']
 const READY = 'Adit is ready.'
@@ -41,7 +41,7 @@ async function assertFree(ports: readonly number[]): Promise<void> {
 }
 
 test('a start that fails after any component exits with 1 and one sentence, and leaves no listener', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const first = await findFreePorts(LISTENERS.length)
   const ports = LISTENERS.map((_, index) => first + index)
   const flags = [
@@ -69,7 +69,7 @@ test('a start that fails after any component exits with 1 and one sentence, and 
 })
 
 test('a start with one address in use exits with 1 and releases the others', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const busy = createServer().listen(0, '127.0.0.1')
   await once(busy, 'listening')
   t.after(() => busy.close())
@@ -91,7 +91,7 @@ test('a start with one address in use exits with 1 and releases the others', asy
 })
 
 test('a signal ends a start that hangs', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const pipe = join(dataDir, 'oauth.json')
   execFileSync('mkfifo', [pipe])
   const addresses = LISTENERS.flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])
@@ -113,8 +113,8 @@ test('a signal ends a start that hangs', async (t) => {
   assert.equal(await errors, 'ERROR:  not everything had ended 5 seconds after the signal.\n')
 })
 
-test('a failpoint is ignored outside of tests', async (t) => {
-  const dataDir = await tempDir(t)
+test('a failpoint is ignored outside of tests', async () => {
+  const dataDir = createTempDir()
   const flags = ['--data-dir', dataDir, ...LISTENERS.flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])]
 
   const ended = await start(flags, { TEST_FAILPOINT: 'server.start:1:throw' })

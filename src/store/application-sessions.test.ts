@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { tempDir } from '../../test/support/api.ts'
 import { createTestDatabase } from '../../test/support/postgres.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { startedSession } from '../../test/support/visitors.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
@@ -10,7 +10,7 @@ import { openApplicationSessions, openLoginRecords, openStore } from './index.ts
 import { SessionInbox } from './session-inbox.ts'
 
 async function open(t: TestContext, url?: string) {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const options = { dataDir, url, masterKeyFile: join(dataDir, 'master.key') }
   const store = await openStore({ ...options, clock: systemClock, log: silentLog })
   t.after(() => store.close())

@@ -3,21 +3,19 @@ import { randomBytes } from 'node:crypto'
 import {
   copyFileSync,
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { mountSmallDisk } from '../../test/support/full-disk.ts'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { createRandom } from '../../test/support/random.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import {
@@ -31,7 +29,6 @@ import {
 } from './index.ts'
 import { TABLES } from './schema.ts'
 import { draft, put, write } from './testing/fixtures.ts'
-
 import { assertNothingLost, startWriters } from './writers.contract.ts'
 
 interface Location {
@@ -40,14 +37,8 @@ interface Location {
   readonly log: typeof silentLog
 }
 
-function createDirectory(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'adit-backup-'))
-  t.after(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
-
 async function createLocation(t: TestContext, engine: 'sqlite' | 'postgres'): Promise<Location> {
-  const dataDir = createDirectory(t)
+  const dataDir = createTempDir()
   if (engine === 'sqlite') return { dataDir, log: silentLog }
   return { url: (await createTestDatabase(t)).url, dataDir, log: silentLog }
 }
@@ -87,7 +78,7 @@ for (const from of ['sqlite', 'postgres'] as const) {
       await store.putSetting('host_key', secret, { secret: true })
       await store.lease('job', 'node', 60_000)
       await store.pruneChanges(1)
-      const archive = join(createDirectory(t), 'backup.db')
+      const archive = join(createTempDir(), 'backup.db')
 
       await backup(source, archive)
       const target = await createLocation(t, to)
@@ -109,7 +100,7 @@ for (const from of ['sqlite', 'postgres'] as const) {
 
 test('a backup taken during writes is consistent', async (t) => {
   const source = await createLocation(t, 'sqlite')
-  const archives = createDirectory(t)
+  const archives = createTempDir()
   const writers = await startWriters(source.dataDir, undefined, 'run')
 
   for (const name of ['1', '2', '3']) await backup(source, join(archives, name))
@@ -127,7 +118,7 @@ test('a backup taken during writes is consistent', async (t) => {
 test('a restored database without its master key does not open, and the error says what is missing', async (t) => {
   const source = await createLocation(t, 'sqlite')
   await put(await openAt(t, source), draft({ secrets: { token: 'sealed' } }))
-  const archive = join(createDirectory(t), 'backup.db')
+  const archive = join(createTempDir(), 'backup.db')
   await backup(source, archive)
   const target = await createLocation(t, 'sqlite')
   await restore(target, archive)
@@ -145,7 +136,7 @@ test('a backup never replaces a file, and a restore never replaces a database', 
   const postgres = await createLocation(t, 'postgres')
   await put(await openAt(t, source), draft())
   await openAt(t, postgres)
-  const archive = join(createDirectory(t), 'backup.db')
+  const archive = join(createTempDir(), 'backup.db')
   await backup(source, archive)
 
   await assert.rejects(backup(source, archive), BackupError)
@@ -169,7 +160,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
   test(`a backup of ${engine} with any flipped bit or missing byte is rejected`, async (t) => {
     const source = await createLocation(t, engine)
     await put(await openAt(t, source), ...Array.from({ length: 50 }, () => draft()))
-    const archive = join(createDirectory(t), 'backup.db')
+    const archive = join(createTempDir(), 'backup.db')
     await backup(source, archive)
     const intact = readFileSync(archive)
     const random = createRandom()
@@ -198,7 +189,7 @@ test('a backup of an earlier release, without a digest, is restored and reported
   const source = await createLocation(t, 'sqlite')
   const store = await openAt(t, source)
   await put(store, draft({ id: 'th_1' }))
-  const archive = join(createDirectory(t), 'backup.db')
+  const archive = join(createTempDir(), 'backup.db')
   await backup(source, archive)
   withoutDigest(archive)
   const target = await createLocation(t, 'sqlite')
@@ -230,7 +221,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
 test('a damaged or newer backup is rejected and leaves no files', async (t) => {
   const source = await createLocation(t, 'sqlite')
   await put(await openAt(t, source), ...Array.from({ length: 200 }, () => draft()))
-  const archive = join(createDirectory(t), 'backup.db')
+  const archive = join(createTempDir(), 'backup.db')
   await backup(source, archive)
   const target = await createLocation(t, 'sqlite')
   const damaged = (name: string, damage: (file: string) => void) => {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createTestDatabase } from '../../test/support/postgres.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import type { DurableStore } from './durable-store.ts'
@@ -13,7 +12,7 @@ import { LeaseLost, openStore } from './index.ts'
 const LIMIT = 1000
 
 async function createStore(t: TestContext, url?: string): Promise<DurableStore> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-event-queue-'))
+  const dataDir = createTempDir()
   const store = await openStore({
     dataDir,
     url,
@@ -21,10 +20,7 @@ async function createStore(t: TestContext, url?: string): Promise<DurableStore> 
     clock: systemClock,
     log: silentLog,
   })
-  t.after(async () => {
-    await store.close()
-    rmSync(dataDir, { recursive: true, force: true })
-  })
+  t.after(() => store.close())
   return store
 }
 

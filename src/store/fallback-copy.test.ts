@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -8,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { eventually } from '../../test/support/eventually.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { FALLBACK_COPY_FILE } from './fallback-copy.ts'
@@ -36,12 +36,6 @@ const COPIED = [
   ...['resources', 'claims', 'login_endings', 'settings'].map((table) => `SELECT * FROM ${table}`),
   'SELECT id, address FROM nodes',
 ]
-
-function createDirectory(t: TestContext): string {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-copy-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
-  return dataDir
-}
 
 async function openWithCopy(t: TestContext, dataDir: string, url?: string): Promise<DurableStore> {
   const masterKeyFile = join(dataDir, 'master.key')
@@ -86,7 +80,7 @@ async function waitForSameTables(read: () => Promise<string[][]>, dataDir: strin
 
 const databases: Record<string, (t: TestContext) => Promise<Database>> = {
   async sqlite(t) {
-    const dataDir = createDirectory(t)
+    const dataDir = createTempDir()
     const file = join(dataDir, DATABASE_FILE)
     return {
       dataDir,
@@ -99,7 +93,7 @@ const databases: Record<string, (t: TestContext) => Promise<Database>> = {
   async postgres(t) {
     const postgres = await startPostgres()
     t.after(() => postgres.dispose())
-    const dataDir = createDirectory(t)
+    const dataDir = createTempDir()
     return {
       dataDir,
       open: () => openWithCopy(t, dataDir, postgres.url),

@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createTestDatabase } from '../../test/support/postgres.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { openStore } from './index.ts'
 import { openLoginRecords } from './login-records.ts'
 
 async function createRecords(t: TestContext, url?: string) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-login-records-'))
+  const dataDir = createTempDir()
   const options = { dataDir, url, masterKeyFile: join(dataDir, 'master.key') }
   const store = await openStore({ ...options, clock: systemClock, log: silentLog })
-  t.after(async () => {
-    await store.close()
-    rmSync(dataDir, { recursive: true, force: true })
-  })
+  t.after(() => store.close())
   return { records: openLoginRecords(store), store }
 }
 

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { createMasterKeyFile, Keyring, MasterKeyError } from './master-key.ts'
 import { addMasterKey } from './rotate.ts'
 
-function keyFile(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'adit-key-'))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+function keyFile(): string {
+  const directory = createTempDir()
   return join(directory, 'master.key')
 }
 
-test('a new key file holds 32 random bytes and only its owner can read it', (t) => {
-  const file = keyFile(t)
+test('a new key file holds 32 random bytes and only its owner can read it', () => {
+  const file = keyFile()
 
   createMasterKeyFile(file)
 
@@ -22,8 +21,8 @@ test('a new key file holds 32 random bytes and only its owner can read it', (t) 
   assert.deepEqual(readdirSync(join(file, '..')), ['master.key'])
 })
 
-test('an existing key file is never replaced', (t) => {
-  const file = keyFile(t)
+test('an existing key file is never replaced', () => {
+  const file = keyFile()
   createMasterKeyFile(file)
   const before = readFileSync(file, 'utf8')
 
@@ -32,8 +31,8 @@ test('an existing key file is never replaced', (t) => {
   assert.equal(readFileSync(file, 'utf8'), before)
 })
 
-test('a key file that others can read, or a group can write, is rejected with the command to fix it', (t) => {
-  const file = keyFile(t)
+test('a key file that others can read, or a group can write, is rejected with the command to fix it', () => {
+  const file = keyFile()
   createMasterKeyFile(file)
 
   for (const mode of [0o604, 0o602, 0o601, 0o620, 0o777]) {
@@ -47,8 +46,8 @@ test('a key file that others can read, or a group can write, is rejected with th
   assert.equal(new Keyring(file).keys.length, 1)
 })
 
-test('a file that is not a key is rejected, and the error does not repeat its text', (t) => {
-  const file = keyFile(t)
+test('a file that is not a key is rejected, and the error does not repeat its text', () => {
+  const file = keyFile()
 
   for (const text of ['', 'hunter2', 'A'.repeat(43), `${'A'.repeat(43)}=x`, '{"key":"hunter2"}']) {
     writeFileSync(file, text, { mode: 0o600 })
@@ -60,8 +59,8 @@ test('a file that is not a key is rejected, and the error does not repeat its te
   }
 })
 
-test('a running keyring finds a key that was added to its file, and keeps its cached keys', (t) => {
-  const file = keyFile(t)
+test('a running keyring finds a key that was added to its file, and keeps its cached keys', () => {
+  const file = keyFile()
   createMasterKeyFile(file)
   const keyring = new Keyring(file)
   const [old] = keyring.keys

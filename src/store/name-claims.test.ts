@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createTestDatabase } from '../../test/support/postgres.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import {
@@ -20,13 +19,10 @@ const SPANS: NameSpans = { graceMs: 60_000, cooldownMs: 86_400_000 }
 const NO_HOLD: NameSpans = { graceMs: 0, cooldownMs: 0 }
 
 async function createClaims(t: TestContext, url?: string) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-claims-'))
+  const dataDir = createTempDir()
   const options = { dataDir, url, masterKeyFile: join(dataDir, 'master.key') }
   const store = await openStore({ ...options, clock: systemClock, log: silentLog })
-  t.after(async () => {
-    await store.close()
-    rmSync(dataDir, { recursive: true, force: true })
-  })
+  t.after(() => store.close())
   const rows = openNameClaims(store)
   for (const node of [NODE, OTHER]) await rows.join(node, node.id)
   return { rows, store }

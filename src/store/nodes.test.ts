@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventuallyEqual } from '../../test/support/eventually.ts'
 import { createTestDatabase } from '../../test/support/postgres.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { openNodes, openStore } from './index.ts'
 
 async function createNodes(t: TestContext, url?: string) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-nodes-'))
+  const dataDir = createTempDir()
   const options = { dataDir, url, masterKeyFile: join(dataDir, 'master.key') }
   const store = await openStore({ ...options, clock: systemClock, log: silentLog })
-  t.after(async () => {
-    await store.close()
-    rmSync(dataDir, { recursive: true, force: true })
-  })
+  t.after(() => store.close())
   return openNodes(store)
 }
 

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
 import pg from 'pg'
 import { eventually } from '../../test/support/eventually.ts'
 import { createTestDatabase, startPostgres } from '../../test/support/postgres.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { type DurableStore, openStore, StoreUnavailable, UnsupportedDatabase } from './index.ts'
@@ -19,9 +18,8 @@ import { assertNothingLost, startWriters } from './writers.contract.ts'
 /** A new database on the server of this test run. */
 async function createDatabase(t: TestContext): Promise<TestDatabase> {
   const { url, dataDir: serverFiles } = await createTestDatabase(t)
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
+  const dataDir = createTempDir()
   const masterKeyFile = join(dataDir, 'master.key')
-  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   return {
     location: url,
     masterKeyFile,
@@ -55,8 +53,7 @@ async function execute(url: string, statement: string, ...values: (string | numb
 storeContract('postgres', createDatabase)
 
 async function openAt(t: TestContext, url: string): Promise<DurableStore> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = createTempDir()
   const masterKeyFile = join(dataDir, 'master.key')
   const store = await openStore({ url, dataDir, masterKeyFile, clock: systemClock, log: silentLog })
   t.after(() => store.close())
@@ -132,8 +129,7 @@ test('postgres: a commit whose response is lost settles with its real outcome', 
 
 test('postgres: acknowledged writes survive a killed client', async (t) => {
   const { url } = await createTestDatabase(t)
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = createTempDir()
   const acknowledged = new Map<string, string>()
 
   for (const run of ['r0', 'r1', 'r2']) {

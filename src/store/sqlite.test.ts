@@ -1,23 +1,17 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay, setImmediate as nextIteration } from 'node:timers/promises'
 import { createRandom } from '../../test/support/random.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { type DurableStore, openStore, type StoreOptions, StoreUnavailable } from './index.ts'
 import { storeContract } from './store.contract.ts'
 import { draft, put, type TestDatabase, write } from './testing/fixtures.ts'
 import { assertNothingLost, startWriters } from './writers.contract.ts'
-
-function createDirectory(t: TestContext): string {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
-  return dataDir
-}
 
 async function openIn(
   t: TestContext,
@@ -30,9 +24,9 @@ async function openIn(
   return store
 }
 
-/** A database in its own directory, removed with the test. */
+/** A database in its own directory. */
 async function createDatabase(t: TestContext): Promise<TestDatabase> {
-  const dataDir = createDirectory(t)
+  const dataDir = createTempDir()
   const file = join(dataDir, 'adit.db')
   return {
     location: file,
@@ -55,7 +49,7 @@ async function createDatabase(t: TestContext): Promise<TestDatabase> {
 storeContract('sqlite', createDatabase)
 
 test('sqlite: acknowledged writes survive twenty kills under four writers', async (t) => {
-  const dataDir = createDirectory(t)
+  const dataDir = createTempDir()
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   const acknowledged = new Map<string, string>()
@@ -76,7 +70,7 @@ test('sqlite: acknowledged writes survive twenty kills under four writers', asyn
 })
 
 test('sqlite: a full disk rejects writes, keeps reads working and recovers by itself', async (t) => {
-  const store = await openIn(t, createDirectory(t))
+  const store = await openIn(t, createTempDir())
   await put(store, draft({ id: 'th_before' }))
   const pages = (limit: string) =>
     store.inTransaction(async (sql) => Number((await sql.get(`PRAGMA ${limit}`))?.max_page_count))
@@ -106,7 +100,7 @@ test('sqlite: a full disk rejects writes, keeps reads working and recovers by it
 })
 
 test('sqlite: another process that locks the file delays writes without blocking the event loop', async (t) => {
-  const dataDir = createDirectory(t)
+  const dataDir = createTempDir()
   const store = await openIn(t, dataDir)
   const other = new DatabaseSync(join(dataDir, 'adit.db'))
   t.after(() => other.close())
@@ -123,7 +117,7 @@ test('sqlite: another process that locks the file delays writes without blocking
 })
 
 test('sqlite: the write-ahead log stays below 64 MiB with a recurring reader', async (t) => {
-  const dataDir = createDirectory(t)
+  const dataDir = createTempDir()
   const store = await openIn(t, dataDir)
   const reader = new DatabaseSync(join(dataDir, 'adit.db'), { readOnly: true })
   t.after(() => reader.close())
@@ -147,7 +141,7 @@ test('sqlite: the write-ahead log stays below 64 MiB with a recurring reader', a
 })
 
 test('sqlite: only the owner can access the database and its log', async (t) => {
-  const dataDir = createDirectory(t)
+  const dataDir = createTempDir()
   await put(await openIn(t, dataDir), draft())
 
   for (const name of ['adit.db', 'adit.db-wal', 'master.key']) {
@@ -158,7 +152,7 @@ test('sqlite: only the owner can access the database and its log', async (t) => 
 test('sqlite: a write that never ends times out and the next one proceeds', {
   timeout: 30_000,
 }, async (t) => {
-  const store = await openIn(t, createDirectory(t))
+  const store = await openIn(t, createTempDir())
 
   const stuck = write(store, () => new Promise<never>(() => {}))
   const next = put(store, draft({ id: 'th_next' }))

@@ -5,12 +5,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { BASE_ROOT } from '../../src/base/version.ts'
-import { type ApiClient, createClient, type TestApi, tempDir } from '../support/api.ts'
+import { type ApiClient, createClient, type TestApi } from '../support/api.ts'
 import { shareEngines } from '../support/engines.ts'
 import { eventually } from '../support/eventually.ts'
 import { API_ONLY } from '../support/kill-server.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const EACH = 150
 
@@ -48,7 +49,7 @@ async function expected(fresh: () => Promise<TestApi>): Promise<unknown> {
 
 for (const [engine, fresh] of await shareEngines()) {
   test(`${engine}: an apply that was ended by a crash of the server ends in the same state when run again`, async (t) => {
-    const dataDir = await tempDir(t)
+    const dataDir = createTempDir()
     const flags = engine === 'SQLite' ? [] : ['--database-url', (await createTestDatabase(t)).url]
     const start = () => startServerProcess(t, dataDir, [...API_ONLY, ...flags])
     const crashing = await start()
@@ -65,8 +66,8 @@ for (const [engine, fresh] of await shareEngines()) {
     assert.deepEqual(await exported(createClient(server.url, server.apiKey)), await expected(fresh))
   })
 
-  test(`${engine}: an adit apply that was killed ends in the same state when run again at once`, async (t) => {
-    const dir = await tempDir(t)
+  test(`${engine}: an adit apply that was killed ends in the same state when run again at once`, async () => {
+    const dir = createTempDir()
     const { url, call, account } = await fresh()
     const file = join(dir, 'account.yml')
     writeFileSync(file, JSON.stringify(document))

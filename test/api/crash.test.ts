@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { createClient, tempDir } from '../support/api.ts'
+import { createClient } from '../support/api.ts'
 import { checkTables } from '../support/check-tables.ts'
 import { killUnderWriters } from '../support/kill-server.ts'
 import { createRandom } from '../support/random.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { WriteHistory } from '../support/write-history.ts'
 
 const KILLS = 4
@@ -17,7 +17,7 @@ test(`acknowledged writes survive ${KILLS} kills under ${WRITERS} writers, and n
   killUnderWriters(t, { kills: KILLS, writers: WRITERS, writes: KILLS * WRITERS }))
 
 test('the consistency checks detect a lost write and a missing claim', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const server = await startServerProcess(t, dataDir, ['--roles', 'api'])
   const call = createClient(server.url, server.apiKey)
   const history = new WriteHistory(createRandom())
@@ -35,5 +35,4 @@ test('the consistency checks detect a lost write and a missing claim', async (t)
   database.exec(`DELETE FROM claims WHERE id = '${bot.id}'`)
   database.close()
   await assert.rejects(checkTables({ file: join(dataDir, 'adit.db') }), /a bot without its claim/)
-  await rm(dataDir, { recursive: true })
 })

@@ -4,11 +4,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { type ApiClient, createClient, tempDir } from '../support/api.ts'
+import { type ApiClient, createClient } from '../support/api.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { createRandom } from '../support/random.ts'
 import { type Body, certificates } from '../support/samples.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const run = promisify(execFile)
@@ -159,7 +160,7 @@ async function checkNoSecrets(
   flags: string[],
   databaseDir: string | undefined,
 ): Promise<void> {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const server = await startServerProcess(t, dataDir, ['--log-level', 'debug', ...flags])
   const canaries = new SecretCanaries(server)
   await plantTokens(canaries)
@@ -170,7 +171,7 @@ async function checkNoSecrets(
 
   const audit = await readAuditEvents(canaries.call)
   const metrics = await canaries.call('GET', '/metrics')
-  const backup = join(await tempDir(t), 'backup.db')
+  const backup = join(createTempDir(), 'backup.db')
   await run(adit, ['server', 'backup', backup, '--data-dir', dataDir, ...flags])
   const readProc = (name: string) => readFile(`/proc/${server.pid}/${name}`, 'latin1')
   const contents: [string, string | Buffer][] = [

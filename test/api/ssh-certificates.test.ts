@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { shareApi, tempDir } from '../support/api.ts'
+import { test } from 'node:test'
+import { shareApi } from '../support/api.ts'
 import { assertRejected } from '../support/assert-rejected.ts'
 import type { Body } from '../support/samples.ts'
 import { generateSshPublicKey } from '../support/ssh-keys.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const { fresh } = await shareApi()
 
@@ -37,9 +38,9 @@ function readList(text: string, heading: string): string[] {
   return items
 }
 
-async function start(t: TestContext) {
+async function start() {
   const api = await fresh()
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   const file = join(dir, 'certificate.pub')
   const write = (text: string) => {
     writeFileSync(file, `${text}\n`)
@@ -67,8 +68,8 @@ async function start(t: TestContext) {
 
 const stripZone = (time: string) => time.replace('Z', '')
 
-test('authorities have the requested key type, ed25519 by default', async (t) => {
-  const { api, fingerprint } = await start(t)
+test('authorities have the requested key type, ed25519 by default', async () => {
+  const { api, fingerprint } = await start()
   for (const [body, type, prefix] of [
     [{}, 'ed25519', /^ssh-ed25519 /],
     [{ private_key_type: 'ed25519' }, 'ed25519', /^ssh-ed25519 /],
@@ -102,8 +103,8 @@ test('authorities have the requested key type, ed25519 by default', async (t) =>
     })
 })
 
-test('ssh-keygen reads the requested fields from a user certificate', async (t) => {
-  const { api, read, fingerprint } = await start(t)
+test('ssh-keygen reads the requested fields from a user certificate', async () => {
+  const { api, read, fingerprint } = await start()
   const authorities: Body[] = []
   for (const private_key_type of ['ed25519', 'ecdsa', 'rsa'])
     authorities.push(await api.call.create('/ssh_certificate_authorities', { private_key_type }))
@@ -140,8 +141,8 @@ test('ssh-keygen reads the requested fields from a user certificate', async (t) 
     }
 })
 
-test('a user certificate is by default valid for one day and permits a terminal and the user rc file', async (t) => {
-  const { api, read } = await start(t)
+test('a user certificate is by default valid for one day and permits a terminal and the user rc file', async () => {
+  const { api, read } = await start()
   const authority = await api.call.create('/ssh_certificate_authorities', {})
   const body = { ssh_certificate_authority_id: authority.id, public_key: generateSshPublicKey() }
   const now = Date.now()
@@ -167,8 +168,8 @@ test('a user certificate is by default valid for one day and permits a terminal 
   assert.deepEqual(read(withoutExtensions.certificate).extensions, [])
 })
 
-test('a host certificate is valid for one year and carries no options', async (t) => {
-  const { api, read } = await start(t)
+test('a host certificate is valid for one year and carries no options', async () => {
+  const { api, read } = await start()
   const authority = await api.call.create('/ssh_certificate_authorities', { private_key_type: 'rsa' })
 
   const created = await api.call.create('/ssh_host_certificates', {
@@ -184,8 +185,8 @@ test('a host certificate is valid for one year and carries no options', async (t
   assert.equal(Date.parse(created.valid_until) - Date.parse(created.valid_after), 365 * 86_400_000)
 })
 
-test('certificates that no server would accept are not signed', async (t) => {
-  const { api } = await start(t)
+test('certificates that no server would accept are not signed', async () => {
+  const { api } = await start()
   const authority = await api.call.create('/ssh_certificate_authorities', {})
   const body = { ssh_certificate_authority_id: authority.id, public_key: generateSshPublicKey() }
   for (const [field, overrides] of [

@@ -6,18 +6,18 @@ import { type TestContext, test } from 'node:test'
 import { connect as tlsConnect } from 'node:tls'
 import { promisify } from 'node:util'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../src/agent/testing/program.ts'
 import { startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
-import { tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { createTestCa, type TlsIdentity } from '../support/test-ca.ts'
 
 const run = promisify(execFile)
 
 async function startWithFiles(t: TestContext, identity: TlsIdentity) {
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   const [cert, key] = [join(dir, 'tls.pem'), join(dir, 'tls.key')]
   /** Replaces each file as certificate tools do: written beside it, then renamed. */
   const install = async (next: TlsIdentity) => {
@@ -55,7 +55,7 @@ test('curl accepts the URL of a new tunnel and the dashboard with the certificat
   const local = await startHttp(t, (_request, response) => response.end('from the service'))
   const { agent_addr, authtoken, ca_file, https_url } = server.credentials
   const agent = await connect({
-    env: cleanEnv(createHome(t), {}),
+    env: cleanEnv(createTempDir(), {}),
     connectUrl: agent_addr!,
     authtoken: authtoken!,
     rootCas: ca_file!,

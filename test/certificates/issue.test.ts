@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createSecureContext, createServer } from 'node:tls'
 import { promisify } from 'node:util'
-import { tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { type NamesPlatform, startNames, userZone } from '../support/names.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const run = promisify(execFile)
 
@@ -82,7 +82,7 @@ test('a custom domain gets a certificate once its CNAME points to the platform',
 test('openssl and curl accept the served certificate, and a renewal is served without a restart', async (t) => {
   const platform = await startNames(t)
   platform.serve(userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }]))
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   const rootFile = join(dir, 'root.pem')
   await writeFile(rootFile, await platform.pebble.root())
   const port = await serveTls(t, platform)

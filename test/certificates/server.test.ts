@@ -5,15 +5,15 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../src/agent/testing/program.ts'
 import { startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
-import { tempDir } from '../support/api.ts'
 import { startBind } from '../support/dns-providers/bind.ts'
 import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPebble } from '../support/pebble.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const run = promisify(execFile)
 
@@ -25,7 +25,7 @@ async function startServerWithPebble(
   const dnsPort = options.dnsPort ?? (await findFreePorts(1))
   const httpPort = await findFreePorts(1)
   const pebble = await startPebble(t, { dnsPort, httpPort })
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   await writeFile(join(dir, 'acme-ca.pem'), pebble.ca)
   await writeFile(join(dir, 'root.pem'), await pebble.root())
   const flags = {
@@ -105,7 +105,7 @@ test('with --dns-provider, curl accepts the name of a new tunnel without a name 
   const port = await startHttp(t, (_request, response) => response.end('from the service'))
   const { agent_addr, authtoken, ca_file } = server.credentials
   const agent = await connect({
-    env: cleanEnv(createHome(t), {}),
+    env: cleanEnv(createTempDir(), {}),
     connectUrl: agent_addr!,
     authtoken: authtoken!,
     rootCas: ca_file!,

@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { sendHttps } from '../../src/edge/testing/client.ts'
-import { tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startPebble } from '../support/pebble.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { openTerminal, type Terminal } from '../support/terminal.ts'
 import { createTestCa } from '../support/test-ca.ts'
 
@@ -38,7 +38,7 @@ async function createMachine(t: TestContext) {
     const pid = Number(await readFile(join(dir, 'pid'), 'utf8').catch(() => '0'))
     if (pid > 0) process.kill(pid, 'SIGKILL')
   })
-  dir = await tempDir(t)
+  dir = createTempDir()
   const programs = { systemctl: SYSTEMCTL, getent: '#!/bin/sh\necho adit:x:0:0\n' }
   await mkdir(join(dir, 'bin'))
   await mkdir(join(dir, 'units'))

@@ -4,7 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { createHome, runProgram } from '../../src/agent/testing/program.ts'
+import { runProgram } from '../../src/agent/testing/program.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const run = promisify(execFile)
 
@@ -23,7 +24,7 @@ const scripts = new Map<string, string>()
 
 for (const shell of ['bash', 'zsh', 'fish', 'powershell'])
   test(`completion code for ${shell} is printed`, async (t) => {
-    const home = createHome(t)
+    const home = createTempDir()
 
     const { code, stdout, stderr } = await runProgram(t, ['completion', shell], {
       env: { PATH: process.env.PATH!, HOME: home },
@@ -48,8 +49,8 @@ test('bash offers commands and flags of the agent, the API and the server', asyn
   }
 })
 
-test('fish offers the same', async (t) => {
-  const file = join(createHome(t), 'adit.fish')
+test('fish offers the same', async () => {
+  const file = join(createTempDir(), 'adit.fish')
   writeFileSync(file, scripts.get('fish')!)
   for (const [line, offered] of LINES) {
     const words = await offeredBy('fish', `source ${file}; complete -C '${line}'`)
@@ -58,8 +59,8 @@ test('fish offers the same', async (t) => {
   }
 })
 
-test('zsh loads the code and offers the same', async (t) => {
-  const file = join(createHome(t), 'adit.zsh')
+test('zsh loads the code and offers the same', async () => {
+  const file = join(createTempDir(), 'adit.zsh')
   writeFileSync(file, scripts.get('zsh')!.replace('compinit && compinit\n', 'compinit && compinit -D\n'))
   for (const [line, offered] of LINES) {
     const words = line.split(' ')

@@ -6,12 +6,13 @@ import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
 import { connect } from '../../src/agent/index.ts'
-import { createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { startProgram } from '../../src/agent/testing/program.ts'
 import { describeStartError } from '../../src/server/start-errors.ts'
 import { startCommandHost } from '../support/command-host.ts'
 import { ANY_PORTS } from '../support/free-ports.ts'
 import { startPlatform } from '../support/platform.ts'
 import { createSecondAccount } from '../support/second-account.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { createTestCa } from '../support/test-ca.ts'
 import { MISTAKES, type Mistake, SYSTEM_ERRORS } from './mistakes.ts'
 
@@ -68,7 +69,7 @@ async function prepare(t: TestContext): Promise<Record<string, string>> {
   await agent.forward({ addr: 3000, url: 'https://taken.adit.localhost' })
   const early = await startEarlyServer(t)
   const portOf = (url: string) => new URL(url).port
-  const home = createHome(t)
+  const home = createTempDir()
   writeFileSync(join(home, 'file'), '')
   return {
     home,
@@ -90,7 +91,7 @@ async function prepare(t: TestContext): Promise<Record<string, string>> {
 /** A server whose certificate is not valid yet, as all are for a machine whose clock is behind. */
 async function startEarlyServer(t: TestContext): Promise<{ early: string; earlyCa: string }> {
   const ca = await createTestCa({ now: Date.now() + 365 * 86_400_000 })
-  const earlyCa = join(createHome(t), 'early.pem')
+  const earlyCa = join(createTempDir(), 'early.pem')
   writeFileSync(earlyCa, ca.caPem)
   const server = createTlsServer(await ca.issue('127.0.0.1')).listen(0, '127.0.0.1')
   server.on('tlsClientError', () => {})
@@ -102,7 +103,7 @@ async function startEarlyServer(t: TestContext): Promise<{ early: string; earlyC
 /** Runs the command line of a mistake and returns all of its output; one that keeps running is stopped at `until`. */
 async function runMistake(t: TestContext, mistake: Mistake, facts: Record<string, string>): Promise<string> {
   const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name) => facts[name] ?? assert.fail(name))
-  const home = createHome(t)
+  const home = createTempDir()
   if (mistake.config !== undefined) {
     mkdirSync(join(home, '.config', 'adit'), { recursive: true })
     writeFileSync(join(home, '.config', 'adit', 'adit.yml'), mistake.config)

@@ -3,9 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { shareApi, tempDir } from '../support/api.ts'
+import { shareApi } from '../support/api.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
 import { type StoredKind, samples } from '../support/samples.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { assertWalk, createVenv } from './suites.ts'
 
 const docs = join(import.meta.dirname, '..', '..', 'docs')
@@ -41,7 +42,7 @@ async function createPlan() {
 test('a Go client by oapi-codegen compiles, manages every resource and decodes the answers', {
   skip: reasonToSkip('go'),
 }, async (t) => {
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   generate(dir, 'Go')
   mkdirSync(join(dir, 'walk'))
   copyFileSync(join(import.meta.dirname, 'walk_generated.go'), join(dir, 'walk', 'main.go'))
@@ -52,7 +53,7 @@ test('a Go client by oapi-codegen compiles, manages every resource and decodes t
 test('a Python client by openapi-python-client manages every resource and decodes the answers', {
   skip: reasonToSkip('python3'),
 }, async (t) => {
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   const python = createVenv(dir, [])
   generate(dir, 'Python', `${join(python, '..')}:`)
   copyFileSync(join(import.meta.dirname, 'walk_generated.py'), join(dir, 'walk.py'))

@@ -2,9 +2,9 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { tempDir } from '../support/api.ts'
 import { createClientPlan } from '../support/client-plan.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { assertWalk } from './suites.ts'
 
 const MODULE = 'github.com/ngrok/ngrok-api-go'
@@ -61,7 +61,7 @@ for (const [major, version] of [
   test(`the official Go client ${version} calls every method and decodes the answers`, {
     skip: reasonToSkip('go'),
   }, async (t) => {
-    const dir = await tempDir(t)
+    const dir = createTempDir()
     const packages = downloadClient(major, version)
     if (packages === undefined) return t.skip(`the registry that GOPROXY names lacks ${version}`)
     const program = buildWalk(dir, major, version, packages)

@@ -2,16 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { tempDir } from '../support/api.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
 import { run } from '../support/run.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { assertKnownFailures, createVenv, isolated } from './suites.ts'
 
 const skip = reasonToSkip('ip', 'python3', 'unshare')
 
 for (const version of ['8.2.0', '9.1.0'])
-  test(`pyngrok ${version} passes its own tests, but for the known ones`, { skip }, async (t) => {
-    const dir = await tempDir(t)
+  test(`pyngrok ${version} passes its own tests, but for the known ones`, { skip }, async () => {
+    const dir = createTempDir()
     const python = createVenv(dir, ['psutil', 'pytest', 'pyyaml'])
     const quiet = { cwd: dir, stdio: 'ignore' } as const
     const download = ['download', '--no-deps', '--no-binary', ':all:', `pyngrok==${version}`]

@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { tempDir } from '../support/api.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
 import { run } from '../support/run.ts'
 import { certificates } from '../support/samples.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { isolated } from './suites.ts'
 
 const example = /```hcl \[account\.tf\]\n([\s\S]*?)```/.exec(
@@ -113,8 +113,8 @@ for (const [name, program] of Object.entries(PROGRAMS))
   for (const [version, configuration] of Object.entries(VERSIONS))
     test(`${name} takes an account with every resource of provider ${version} through its life`, {
       skip: reasonToSkip('ip', 'ssh-keygen', program, 'unshare'),
-    }, async (t) => {
-      const dir = await tempDir(t)
+    }, async () => {
+      const dir = createTempDir()
       const imports = version === IMPORTING
       await writeConfiguration(dir, version, configuration)
 

@@ -3,7 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startApi, tempDir } from '../support/api.ts'
+import { startApi } from '../support/api.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 /** Requests a path exactly as written, unlike `fetch`, and returns the status. */
 function getStatus(url: string, path: string): Promise<number> {
@@ -19,7 +20,7 @@ function getStatus(url: string, path: string): Promise<number> {
 }
 
 async function start(t: TestContext) {
-  const root = await tempDir(t)
+  const root = createTempDir()
   const pages = join(root, 'dashboard')
   await mkdir(join(pages, 'assets'), { recursive: true })
   await writeFile(join(pages, 'index.html'), '<!doctype html><title>built</title>')
@@ -89,7 +90,7 @@ test('no file outside the assets is served, however the path is encoded', async 
 })
 
 test('a dashboard that is not built says how to build it', async (t) => {
-  const { url } = await startApi(t, { dashboard: true, pages: join(await tempDir(t), 'none') })
+  const { url } = await startApi(t, { dashboard: true, pages: join(createTempDir(), 'none') })
 
   const page = await fetch(`${url}/dashboard/`)
 

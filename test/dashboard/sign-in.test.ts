@@ -8,11 +8,12 @@ import { test } from 'node:test'
 import pino from 'pino'
 import type { Clock } from '../../src/base/clock.ts'
 import { PasswordQueueFull, type Passwords } from '../../src/dashboard/passwords.ts'
-import { cheapPasswords, shareApi, startApi, type TestApi, tempDir } from '../support/api.ts'
+import { cheapPasswords, shareApi, startApi, type TestApi } from '../support/api.ts'
 import { createUser, openBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -514,7 +515,7 @@ test('an API key in the header takes precedence over a cookie', async () => {
 })
 
 test('sessions survive a restart, and neither files nor logs contain a secret', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const lines: string[] = []
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -555,7 +556,7 @@ test('sessions survive a restart, and neither files nor logs contain a secret', 
 
 test('a session is valid on every node of a cluster and ends on all of them', async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const firstApi = await startApi(t, { dashboard: true, databaseUrl, dataDir })
   const secondApi = await startApi(t, { dashboard: true, databaseUrl, dataDir })
   const { browser } = await startSignedIn(firstApi)

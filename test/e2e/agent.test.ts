@@ -5,12 +5,13 @@ import { get } from 'node:http'
 import { connect as connectTcp } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
-import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { eventually, eventuallyEqual } from '../support/eventually.ts'
 import { ANY_PORTS } from '../support/free-ports.ts'
 import { startHttp, startTcp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createRandom } from '../support/random.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 /** Sends one request to a local port with the given Host and returns the body. */
 async function getBody(port: number, host: string): Promise<string> {
@@ -25,7 +26,10 @@ async function getBody(port: number, host: string): Promise<string> {
 
 /** Starts our agent as a library; it discovers the platform like an agent without configuration. */
 async function startAgent(t: TestContext, platform: TestPlatform, more = {}): Promise<AgentHandle> {
-  const agent = await connect({ env: cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir }), ...more })
+  const agent = await connect({
+    env: cleanEnv(createTempDir(), { ADIT_DATA_DIR: platform.dataDir }),
+    ...more,
+  })
   t.after(() => agent.close())
   return agent
 }
@@ -47,7 +51,7 @@ test('a server without a plain HTTP listener rejects http endpoints, and serves 
 test('an agent without configuration discovers the local server and prints a working URL', async (t) => {
   const platform = await startPlatform(t)
   const port = await startHttp(t, (request, response) => response.end(`hello ${request.url}`))
-  const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const env = cleanEnv(createTempDir(), { ADIT_DATA_DIR: platform.dataDir })
 
   const program = startProgram(t, ['http', String(port), '--web-addr=127.0.0.1:0'], { env })
   await program.until(({ stdout }) => /Forwarding +https:/.test(stdout))
@@ -154,7 +158,7 @@ test('300 transfers of random size arrive byte for byte, or fail visibly at both
 test('restart, stop and update reach the agent through the management API', async (t) => {
   const platform = await startPlatform(t)
   const port = await startHttp(t, (_request, response) => response.end('here'))
-  const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const env = cleanEnv(createTempDir(), { ADIT_DATA_DIR: platform.dataDir })
   const program = startProgram(t, ['http', String(port), '--web-addr=false', '--scheme=http'], { env })
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
   const url = /Forwarding +(\S+)/.exec(program.stdout)?.[1] ?? ''
@@ -181,7 +185,7 @@ test('restart, stop and update reach the agent through the management API', asyn
 
 /** Starts a server and an agent as processes with short heartbeats; `ask` requests the agent's name. */
 async function startPair(t: TestContext) {
-  const env = cleanEnv(createHome(t), { ADIT_HEARTBEAT_INTERVAL: '1s', ADIT_HEARTBEAT_TOLERANCE: '1s' })
+  const env = cleanEnv(createTempDir(), { ADIT_HEARTBEAT_INTERVAL: '1s', ADIT_HEARTBEAT_TOLERANCE: '1s' })
   const port = await startHttp(t, (_request, response) => response.end('again'))
   const startServer = async () => {
     const server = startProgram(t, ['server', ...ANY_PORTS], { env })

@@ -6,14 +6,15 @@ import { after, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import ngrok from '@ngrok/ngrok'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../src/agent/testing/program.ts'
 import { fetchHost, portOf, startAgent } from '../support/agents.ts'
-import { type ApiClient, createClient, tempDir } from '../support/api.ts'
+import { type ApiClient, createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHoldingHttp, startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { startRelay } from '../support/relay.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const REQUESTS_AT_ONCE = 20
 
@@ -39,7 +40,7 @@ async function startLegged(t: TestContext, legs: number) {
   const platform = await startPlatform(t)
   const relay = await startRelay(t, portOf(platform.credentials.agent_addr))
   const handle = await connect({
-    env: cleanEnv(createHome(t), { ADIT_LEGS: String(legs) }),
+    env: cleanEnv(createTempDir(), { ADIT_LEGS: String(legs) }),
     connectUrl: `127.0.0.1:${relay.port}`,
     authtoken: platform.credentials.authtoken,
     rootCas: platform.credentials.ca_file,
@@ -91,7 +92,7 @@ test('a leg that breaks under load fails no GET, because its requests are sent a
 })
 
 test('with two workers every leg joins, and visitors of both reach an SDK, which has one connection', async (t) => {
-  const server = await startServerProcess(t, await tempDir(t), ['--workers', '2'])
+  const server = await startServerProcess(t, createTempDir(), ['--workers', '2'])
   const call = createClient(server.url, server.apiKey)
   const upstream = await startHttp(t, (_request, response) => response.end('served'))
   // Of three agents with four legs, some leg reaches the other worker, practically always.

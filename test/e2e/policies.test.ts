@@ -4,11 +4,12 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
-import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { fetchHost } from '../support/agents.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
 import { listen, startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const HOST = 'policy.adit.localhost'
 
@@ -24,8 +25,8 @@ const answerWith = (text: string, status = 203) => ({
 
 const INVALID = 'on_http_request:\n  - actions:\n      - type: denny\n'
 
-function environment(t: TestContext, { credentials }: TestPlatform) {
-  const home = createHome(t)
+function environment({ credentials }: TestPlatform) {
+  const home = createTempDir()
   const env = cleanEnv(home, {
     ADIT_CONNECT_URL: credentials.agent_addr,
     ADIT_CONNECT_CAS: credentials.ca_file,
@@ -46,7 +47,7 @@ async function startUpstream(t: TestContext): Promise<number> {
 test('the flags give an endpoint a policy from a file or a URL', async (t) => {
   const platform = await startPlatform(t)
   const port = await startUpstream(t)
-  const { env, write } = environment(t, platform)
+  const { env, write } = environment(platform)
   const policies = createServer((_request, response) =>
     response.end(JSON.stringify(answerWith('from a URL'))),
   )
@@ -72,7 +73,7 @@ test('the flags give an endpoint a policy from a file or a URL', async (t) => {
 
 test('a policy with a mistake ends the command with its line', async (t) => {
   const platform = await startPlatform(t)
-  const { env, write } = environment(t, platform)
+  const { env, write } = environment(platform)
 
   const program = startProgram(
     t,
@@ -88,7 +89,7 @@ test('a policy with a mistake ends the command with its line', async (t) => {
 test('configuration files of both versions have policies, in the present and in the older form', async (t) => {
   const platform = await startPlatform(t)
   const port = await startUpstream(t)
-  const { env, write } = environment(t, platform)
+  const { env, write } = environment(platform)
   const older = { inbound: answerWith('older').on_http_request }
   const files = {
     'v3.yml': {

@@ -2,18 +2,19 @@ import assert from 'node:assert/strict'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/base/version.ts'
 import { startHttp } from '../support/local-server.ts'
 import { createMountNamespace } from '../support/mount-namespace.ts'
 import { startPlatform } from '../support/platform.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { OPENERS, type Opener, open } from './openers.ts'
 
 const NAME = 'first.adit.localhost'
 
 /** A system that knows the names of its hosts file alone; `hostsFile` can be edited like that of a user. */
 async function startSystem(t: TestContext, hosts: string) {
-  const home = createHome(t)
+  const home = createTempDir()
   const hostsFile = join(home, 'hosts')
   const switchFile = join(home, 'nsswitch.conf')
   writeFileSync(hostsFile, hosts)

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/base/version.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPlatform } from '../support/platform.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { openTerminal, type Terminal } from '../support/terminal.ts'
 
 const SIZES = [
@@ -22,7 +23,7 @@ async function startScreen(t: TestContext, [columns, rows]: readonly [number, nu
   const platform = await startPlatform(t)
   const port = await startHttp(t, (_request, response) => response.end('page'))
   const command = `'${join(BASE_ROOT, 'bin', 'adit')}' http ${port} --url app.adit.localhost --web-addr=false ${flags}`
-  const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir, NODE_OPTIONS: CRASH_ON_SIGNAL })
+  const env = cleanEnv(createTempDir(), { ADIT_DATA_DIR: platform.dataDir, NODE_OPTIONS: CRASH_ON_SIGNAL })
   const script = `echo 'typed before'; ${command}; echo "exit code $?"; exec sleep 1000`
   const terminal = openTerminal(t, { script, columns, rows, env })
   const url = `http://app.adit.localhost:${new URL(platform.credentials.http_url).port}`

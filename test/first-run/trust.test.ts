@@ -3,17 +3,18 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/base/version.ts'
 import { startHttp } from '../support/local-server.ts'
 import { createMountNamespace, type MountNamespace } from '../support/mount-namespace.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { run } from '../support/run.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { open } from './openers.ts'
 
 /** A Debian whose store is empty, and gets only the first of its own roots: installing all takes long. */
 async function startDebian(t: TestContext) {
-  const home = createHome(t)
+  const home = createTempDir()
   const conf = join(home, 'ca-certificates.conf')
   const [first] = /^[^#!].*\n/m.exec(readFileSync('/etc/ca-certificates.conf', 'utf8'))!
   writeFileSync(conf, first)
@@ -26,7 +27,7 @@ async function startDebian(t: TestContext) {
 
 async function startPage(t: TestContext, platform: TestPlatform): Promise<string> {
   const port = await startHttp(t, (_request, response) => response.end('trusted page'))
-  const agent = await connect({ env: cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir }) })
+  const agent = await connect({ env: cleanEnv(createTempDir(), { ADIT_DATA_DIR: platform.dataDir }) })
   t.after(() => agent.close())
   return (await agent.forward(port)).url
 }
@@ -103,7 +104,7 @@ test('the script of --print does the same, also for a profile of Firefox', async
 })
 
 test('without a root, or with a file that is none, it says what to do and changes nothing', async (t) => {
-  const home = createHome(t)
+  const home = createTempDir()
   const platform = await startPlatform(t)
   const adit = (...args: string[]) =>
     run([join(BASE_ROOT, 'bin', 'adit'), 'server', 'trust', ...args], {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../src/agent/testing/program.ts'
 import type { ApiClient } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { startHttp } from '../support/local-server.ts'
 import { eventuallyStatus, startPlatform } from '../support/platform.ts'
 import { createSecondAccount } from '../support/second-account.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { CLIENT_SECRET, signIn, startProvider } from './openid-provider.ts'
 
 // RFC 9700 sections 4.4, 4.5 and 4.7, with two tenants: the victim uses the pages of `shop`, the tenant of `evil` attacks.
@@ -50,7 +51,7 @@ async function startTenants(t: TestContext) {
 
   async function startAgent(options: Record<string, unknown>) {
     const agent = await connect({
-      env: cleanEnv(createHome(t), {}),
+      env: cleanEnv(createTempDir(), {}),
       connectUrl: platform.credentials.agent_addr,
       authtoken: other.authtoken,
       rootCas: platform.credentials.ca_file,

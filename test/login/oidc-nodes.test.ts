@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Response } from 'undici'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../src/agent/testing/program.ts'
 import { sendHttps } from '../../src/edge/testing/client.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { eventually, eventuallyEqual } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { CLIENT_SECRET, signIn, startProvider } from './openid-provider.ts'
 import { createAppRoute, startHeaderEcho } from './protected-route.ts'
 
@@ -72,7 +73,7 @@ async function startNodes(t: TestContext) {
   /** Creates a protected endpoint of an agent connected to the first node. */
   async function protectEndpoint() {
     const agent = await connect({
-      env: cleanEnv(createHome(t), {}),
+      env: cleanEnv(createTempDir(), {}),
       connectUrl: first.credentials.agent_addr,
       authtoken: first.credentials.authtoken,
       rootCas: first.credentials.ca_file,

@@ -6,10 +6,11 @@ import { signXml } from '@node-saml/node-saml/lib/xml.js'
 import samlp from 'samlp'
 import { Agent, fetch } from 'undici'
 import { createSelfSigned } from '../../src/certs/index.ts'
-import { createClient, tempDir } from '../support/api.ts'
+import { createClient } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { eventuallyStatus, startPlatform, type TestPlatform } from '../support/platform.ts'
 import { type ProcessOptions, startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { createAppRoute, startHeaderEcho } from './protected-route.ts'
 
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
@@ -137,7 +138,7 @@ export async function startSamlRoute(
 /** The same on a server in its own process. */
 export async function startSamlProcess(t: TestContext, flags: string[] = [], options: ProcessOptions = {}) {
   const allFlags = ['--outbound-allow', '127.0.0.1', ...flags]
-  const server = await startServerProcess(t, await tempDir(t), allFlags, options)
+  const server = await startServerProcess(t, createTempDir(), allFlags, options)
   const { credentials } = server
   const dispatcher = new Agent({
     connect: {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { createTempDir } from '../support/temp-dir.ts'
 
 /*
  * CONTRIBUTING.md lists the places that a new module, backend or resource needs. This adds one of each to a copy of the
@@ -13,9 +13,8 @@ import { type TestContext, test } from 'node:test'
 const root = join(import.meta.dirname, '../..')
 
 /** A copy of the repository that can be changed. */
-async function copyTree(t: TestContext) {
-  const copy = await mkdtemp(join(tmpdir(), 'adit-adding-'))
-  t.after(() => rm(copy, { recursive: true, force: true }))
+async function copyTree() {
+  const copy = createTempDir()
   for (const name of ['src', 'test', 'scripts', 'bench', 'docs', 'package.json', 'tsconfig.json'])
     await cp(join(root, name), join(copy, name), { recursive: true })
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
@@ -132,8 +131,8 @@ const timeout = 15 * 60_000
 
 test('the compiler or a test names every place that a new module, backend or resource lacks', {
   timeout,
-}, async (t) => {
-  const { create, insert, replace, compile, runTests, evaluate } = await copyTree(t)
+}, async () => {
+  const { create, insert, replace, compile, runTests, evaluate } = await copyTree()
 
   // Declared and listed, nothing else.
   await create('src/resources/modules/sample.ts', MODULE)

@@ -4,18 +4,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -26,6 +15,7 @@ import { eventually } from '../support/eventually.ts'
 import { ANY_PORTS } from '../support/free-ports.ts'
 import { startHttp } from '../support/local-server.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { launchChromium } from '../web/browser.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -183,8 +173,7 @@ function installPackages(system: DebianRoot, ...packages: string[]): void {
 
 testChannel('npm', reasonToSkipChannel(`adit-${VERSION}.tgz`), (t) => {
   const system = createSystem(t)
-  const scratch = mkdtempSync(join(tmpdir(), 'adit-channels-'))
-  t.after(() => rmSync(scratch, { recursive: true }))
+  const scratch = createTempDir()
   const local = join(system.directory, 'usr/local')
   // The machine has Node 24 already.
   installPackages(system, 'libatomic1')

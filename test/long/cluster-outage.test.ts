@@ -5,14 +5,15 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
-import { createClient, tempDir } from '../support/api.ts'
+import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
+import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Credentials } from '../support/harness.ts'
 import { readText } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const NAMES = ['one', 'two', 'three']
 const OUTAGES_S = [3, 12, 60, 600]
@@ -23,7 +24,7 @@ const OBSERVATION_MS = 20_000
 
 /** Three server processes on one database, with an agent each. */
 async function startNodes(t: TestContext, databaseUrl: string) {
-  const dirs = [await tempDir(t), await tempDir(t), await tempDir(t)]
+  const dirs = [createTempDir(), createTempDir(), createTempDir()]
   const masterKey = join(dirs[0]!, 'master.key')
   const nodes: Credentials[] = []
   const port = await startHttp(t, (request, response) => response.end(request.headers.host?.split('.')[0]))
@@ -35,7 +36,7 @@ async function startNodes(t: TestContext, databaseUrl: string) {
     const url = `--url=http://${NAMES[index]}.adit.localhost`
     const agent = startProgram(t, ['http', String(port), url, '--web-addr=false'], {
       env: {
-        ...cleanEnv(createHome(t)),
+        ...cleanEnv(createTempDir()),
         ADIT_CONNECT_URL: node.agent_addr,
         ADIT_CONNECT_CAS: node.ca_file,
         ADIT_AUTHTOKEN: nodes[0]!.authtoken,

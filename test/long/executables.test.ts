@@ -3,26 +3,20 @@ import { execFile, execFileSync } from 'node:child_process'
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { before, type TestContext, test } from 'node:test'
+import { before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { hashPages, withAdHocSignature } from '../../scripts/executables/ad-hoc-signature.ts'
 import { fetchRuntime } from '../../scripts/executables/runtime.ts'
 import { TestGateway } from '../../src/agent/testing/gateway.ts'
 import { startHttpService } from '../../src/agent/testing/local-api.ts'
-import {
-  cleanEnv,
-  createHome,
-  gatewayFlags,
-  runProgram,
-  startProgram,
-} from '../../src/agent/testing/program.ts'
+import { cleanEnv, gatewayFlags, runProgram, startProgram } from '../../src/agent/testing/program.ts'
 import { VERSION } from '../../src/base/version.ts'
 import { StreamType } from '../../src/protocol/index.ts'
 import { startSamlProcess } from '../login/saml-route.ts'
-import { tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const directory = join(root, 'dist', 'executables')
@@ -37,8 +31,8 @@ before(() => {
 })
 
 /** Copies the executable to an empty home directory, away from the checkout. */
-function installExecutable(t: TestContext) {
-  const home = createHome(t)
+function installExecutable() {
+  const home = createTempDir()
   const launcher = join(home, 'adit')
   copyFileSync(built, launcher)
   chmodSync(launcher, 0o755)
@@ -52,7 +46,7 @@ test('an executable is its runtime and at most 25 MB', () => {
 })
 
 test('its commands need no files beside it', async (t) => {
-  const { launcher, env } = installExecutable(t)
+  const { launcher, env } = installExecutable()
 
   const version = await runProgram(t, ['version'], { env, launcher })
   const credits = await runProgram(t, ['credits'], { env, launcher })
@@ -67,7 +61,7 @@ test('its commands need no files beside it', async (t) => {
 
 for (const workers of ['1', '2'])
   test(`with --workers ${workers} it serves the API, the dashboard, a tunnel and the inspector`, async (t) => {
-    const { home, launcher, env } = installExecutable(t)
+    const { home, launcher, env } = installExecutable()
     const server = await startServerProcess(t, join(home, 'data'), ['--workers', workers], {
       program: launcher,
     })
@@ -100,7 +94,7 @@ for (const workers of ['1', '2'])
   })
 
 test('its worker threads load their modules from it', async (t) => {
-  const { launcher } = installExecutable(t)
+  const { launcher } = installExecutable()
   const { attempt } = await startSamlProcess(t, [], { program: launcher })
 
   const page = await attempt()
@@ -110,8 +104,8 @@ test('its worker threads load their modules from it', async (t) => {
 })
 
 /** A channel that offers the same program as the next version. */
-async function publishNext(t: TestContext) {
-  const releases = await tempDir(t)
+async function publishNext() {
+  const releases = createTempDir()
   mkdirSync(join(releases, 'stable'))
   const manifestOf = (version: string) => Buffer.from(`{"version":"${version}","license"`)
   const program = readFileSync(built)
@@ -134,8 +128,8 @@ async function publishNext(t: TestContext) {
 
 test('an agent replaces its own executable and restarts under the same process id and names', async (t) => {
   const gateway = await TestGateway.start(t)
-  const { home, launcher, env } = installExecutable(t)
-  const updates = await publishNext(t)
+  const { home, launcher, env } = installExecutable()
+  const updates = await publishNext()
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const flags = ['--web-addr=false', '--log=stdout', ...updates, ...gatewayFlags(gateway, home)]
   const program = startProgram(t, ['http', addr, ...flags], { env, launcher })

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createClient, tempDir } from '../support/api.ts'
+import { createClient } from '../support/api.ts'
 import { checkTables } from '../support/check-tables.ts'
 import { API_ONLY } from '../support/kill-server.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { createRandom } from '../support/random.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { WriteHistory } from '../support/write-history.ts'
 
 const RUNS = Number(process.env.LONG_FAILPOINT_RUNS ?? 10)
@@ -33,7 +34,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
     test(`${engine}: a server that exits at ${name} leaves complete calls or nothing of them (P3)`, async (t) => {
       const random = createRandom()
       t.diagnostic(`SEED=${random.seed}`)
-      const dataDir = await tempDir(t)
+      const dataDir = createTempDir()
       const url = engine === 'postgres' ? (await createTestDatabase(t)).url : undefined
       const flags = url === undefined ? API_ONLY : [...API_ONLY, '--database-url', url]
       const tables = url === undefined ? { file: join(dataDir, 'adit.db') } : { url }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { tempDir } from '../support/api.ts'
 import { startHttp } from '../support/local-server.ts'
 import { httpPortOf, startLeggedAgent, startNodes } from '../support/rolling-restart.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { startLoad } from '../support/steady-load.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const HOST = 'app.adit.localhost'
 const REQUESTS_PER_SECOND = 200
@@ -43,7 +43,7 @@ for (const [signal, maxShare] of [
   })
 
 test('a worker that is killed fails the requests in flight at it, and no others', async (t) => {
-  const server = await startServerProcess(t, await tempDir(t), ['--workers', '2'])
+  const server = await startServerProcess(t, createTempDir(), ['--workers', '2'])
   await startServed(t, server)
   const [worker] = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').split(' ')
 

@@ -4,12 +4,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { createClient, tempDir } from '../support/api.ts'
+import { createClient } from '../support/api.ts'
 import { checkTables } from '../support/check-tables.ts'
 import { API_ONLY } from '../support/kill-server.ts'
 import { createRandom } from '../support/random.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { type FileOperation, readTrace, simulatePowerLoss, straceCommand } from '../support/sync-trace.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const WRITES = 400
 const CUTS = 60
@@ -23,11 +24,11 @@ test(`no acknowledged write of ${WRITES} is lost when the power fails at any of 
     return t.skip('system calls cannot be traced here: strace is missing or not allowed')
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   await (await startServerProcess(t, dataDir, API_ONLY)).stop()
   const before = new Map<string, Buffer>()
   for (const name of FILES) before.set(name, await readFile(join(dataDir, name)))
-  const log = join(await tempDir(t), 'trace')
+  const log = join(createTempDir(), 'trace')
 
   const server = await startServerProcess(t, dataDir, API_ONLY, { wrapper: straceCommand(log) })
   const call = createClient(server.url, server.apiKey)
@@ -46,7 +47,7 @@ test(`no acknowledged write of ${WRITES} is lost when the power fails at any of 
   const syncs = operations.filter(({ kind }) => kind === 'sync').length
   t.diagnostic(`${operations.length} operations, ${syncs} of them syncs`)
 
-  const image = await tempDir(t)
+  const image = createTempDir()
   const lostAfterCut = async (cut: number, survives: (operation: FileOperation) => number, synced = true) => {
     for (const name of FILES) {
       const fileOperations = operations.filter(

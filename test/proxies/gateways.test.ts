@@ -57,7 +57,7 @@ test('SSH clients behind a PROXY protocol proxy have their own address', {
   const platform = await startPlatform(t, FLAGS)
   const ssh_addr = await startProxy(t, platform.credentials.ssh_addr, '198.51.100.7')
   const proxied = { ...platform, credentials: { ...platform.credentials, ssh_addr } }
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
 
   const ssh = startSsh(t, proxied, identity, ['-o', 'ConnectTimeout=60', '-R', '80:127.0.0.1:1'])
   await ssh.waitForOutput(/http:\/\/\S+ ->/, 60_000)

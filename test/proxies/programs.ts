@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const DOCUMENT = readFileSync(join(import.meta.dirname, '../../docs/behind-a-proxy.md'), 'utf8')
 
@@ -30,7 +30,7 @@ export async function startNginx(
   t: TestContext,
   { http = '', main = '', port }: { http?: string; main?: string; port: number },
 ): Promise<void> {
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${join(dir, name)};`,
   )
@@ -49,7 +49,7 @@ export async function startNginx(
 
 /** Starts HAProxy with this configuration, until the port accepts connections. */
 export async function startHaproxy(t: TestContext, config: string, port: number): Promise<void> {
-  const file = join(await tempDir(t), 'haproxy.cfg')
+  const file = join(createTempDir(), 'haproxy.cfg')
   writeFileSync(file, `global\n  maxconn 256\n${config}`)
   await startProgram(t, 'haproxy', ['-db', '-f', file], port)
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { sendHttp } from '../../src/edge/testing/client.ts'
 import { startAgent } from '../support/agents.ts'
-import { tempDir } from '../support/api.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startPlatform } from '../support/platform.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { createTestCa } from '../support/test-ca.ts'
 import { PUBLIC_ADDRESS, readExample, startHaproxy, startNginx } from './programs.ts'
 import { createVisitor, FORGED, OTHER_VISITOR, startHttpService, VISITOR } from './visitors.ts'
@@ -26,7 +26,7 @@ async function startBehindProxy(t: TestContext) {
   const addr = await startHttpService(t)
   const restriction = { ip_restriction: { allow_cidrs: [`${VISITOR}/32`] } }
   const web = await agent.forward({ addr, schemes: ['https'], ...restriction })
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   const ca = await createTestCa()
   const { cert, key } = await ca.issue('*.adit.localhost')
   writeFileSync(join(dir, 'cert.pem'), `${cert}\n${key}`)

@@ -6,10 +6,11 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { startSink } from '../../src/events/testing/sink.ts'
 import { portOf, startAgent } from '../support/agents.ts'
-import { createClient, tempDir } from '../support/api.ts'
+import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const HOST = 'slow.adit.localhost'
 const CLIENTS = 40
@@ -24,7 +25,7 @@ interface ConnectionFields {
 
 /** Starts a server, an agent with a slow HTTPS service, and a subscription for each list of fields. */
 async function startSlowPlatform(t: TestContext, type: string, fields: readonly (string[] | undefined)[]) {
-  const server = await startServerProcess(t, await tempDir(t), ['--outbound-allow', '127.0.0.1'])
+  const server = await startServerProcess(t, createTempDir(), ['--outbound-allow', '127.0.0.1'])
   const call = createClient(server.url, server.apiKey)
   const sink = await startSink(t, () => ({ status: 204 }))
   for (const [index, names] of fields.entries()) {

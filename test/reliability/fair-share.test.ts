@@ -6,9 +6,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/base/version.ts'
 import { findFreePorts } from '../support/free-ports.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 /** Few enough to fill a listener: 128 clients each for HTTP, HTTPS and TCP ports, 81 clients of the API. */
 const OPEN_FILES = 1024
@@ -121,7 +122,7 @@ suite('sources that hold many connections', () => {
 async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
   // The programs end with the suite instead of a test.
   const t = { after: (step: () => unknown) => void cleanups.unshift(step) } as unknown as TestContext
-  const env = cleanEnv(createHome(t))
+  const env = cleanEnv(createTempDir())
   ports.dns = await findFreePorts(1)
   ports.peer = await findFreePorts(1)
   ports.probe = await findFreePorts(1)

@@ -4,23 +4,24 @@ import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { Secret } from '../../src/base/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
-import { createClient, tempDir } from '../support/api.ts'
+import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Credentials } from '../support/harness.ts'
 import { readText } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const NAME = 'moves.adit.localhost'
 
 /** Starts two server processes on one database. */
 async function startNodes(t: TestContext) {
   const flags = ['--database-url', (await createTestDatabase(t)).url, '--log-level', 'error']
-  const dirs = [await tempDir(t), await tempDir(t)] as const
+  const dirs = [createTempDir(), createTempDir()] as const
   const first = await startServerProcess(t, dirs[0], flags)
   const second = await startServerProcess(t, dirs[1], [
     ...flags,
@@ -78,7 +79,7 @@ test('an agent fails over to the other node when its node freezes, and both node
   )
   const agent = startProgram(t, ['http', String(port), `--url=http://${NAME}`, '--web-addr=false'], {
     env: {
-      ...cleanEnv(createHome(t)),
+      ...cleanEnv(createTempDir()),
       ADIT_CONNECT_URL: agent_addr,
       ADIT_CONNECT_CAS: ca_file,
       ADIT_AUTHTOKEN: authtoken,

@@ -3,9 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createClient, tempDir } from '../support/api.ts'
+import { createClient } from '../support/api.ts'
 import { mountSmallDisk } from '../support/full-disk.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 for (const [state, method] of [
   ['stopped', 'stop'],
@@ -69,7 +70,7 @@ test('readiness fails while the disk is full and recovers when space is freed', 
 
 test('readiness reports failing writes while the disk has space, and recovers when they succeed', async (t) => {
   if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('util-linux prlimit is not installed')
-  const server = await startServerProcess(t, await tempDir(t), ['--roles', 'api'])
+  const server = await startServerProcess(t, createTempDir(), ['--roles', 'api'])
   const call = createClient(server.url, server.apiKey)
   const limitFileSize = (bytes: string) => {
     const { status, stderr } = spawnSync('prlimit', ['--pid', String(server.pid), `--fsize=${bytes}:`], {

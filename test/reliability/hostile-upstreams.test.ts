@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type HostileResponse, hostileResponses } from '../../src/edge/testing/hostile-responses.ts'
 import { openRawClient } from '../../src/edge/testing/raw-client.ts'
-import { createClient, tempDir } from '../support/api.ts'
+import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, readText, startHarness } from '../support/harness.ts'
 import { startHttp, startTcp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 /** The memory growth allowed for an agent, whatever its upstream sends; each flood sends more within a second. */
 const MAX_GROWTH_MIB = 64
@@ -42,7 +43,7 @@ async function startHostile(t: TestContext) {
     socket.on('end', () => socket.end())
   })
   const healthyPort = await startHttp(t, (_request, response) => response.end('well'))
-  const file = join(await tempDir(t), 'adit.yml')
+  const file = join(createTempDir(), 'adit.yml')
   const lines = [
     ...Object.entries(tunnels).map(
       ([name, options]) =>

@@ -7,7 +7,6 @@ import { type TestContext, test } from 'node:test'
 import type { AgentHandle, ConnectOptions } from '../../src/agent/index.ts'
 import type { ServerLimits } from '../../src/server/index.ts'
 import { fetchHost, portOf, startAgent } from '../support/agents.ts'
-import { tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { ANY_PORTS } from '../support/free-ports.ts'
 import { startHttp } from '../support/local-server.ts'
@@ -15,6 +14,7 @@ import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase, startPostgres } from '../support/postgres.ts'
 import { startRelay } from '../support/relay.ts'
 import { createSecondAccount } from '../support/second-account.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 /** An agent whose service answers with the agent's id. */
 interface Contender {
@@ -133,7 +133,7 @@ const LIMITS: ServerLimits = {
 
 /** Starts a node as a process that can be stopped and killed. */
 async function startNode(t: TestContext, flags: readonly string[], existingDataDir?: string) {
-  const dataDir = existingDataDir ?? (await tempDir(t))
+  const dataDir = existingDataDir ?? createTempDir()
   const child: ChildProcess = spawn(
     process.execPath,
     [join(import.meta.dirname, 'node.fixture.ts'), '--data-dir', dataDir, ...ANY_PORTS, ...flags],
@@ -159,7 +159,7 @@ test('names of a killed or paused node can be bound elsewhere, and the paused no
   const { authtoken } = killedNode.credentials
   const other = await createSecondAccount({ ...killedNode, databaseUrl: url })
   // An agent that noticed the pause would move to another node and take its names along.
-  const patient = join(await tempDir(t), 'patient.yml')
+  const patient = join(createTempDir(), 'patient.yml')
   await writeFile(patient, 'version: "2"\nheartbeat_tolerance: 10m\n')
   const previous = {
     killed: await startContender(t, 'on the killed node', killedNode, authtoken),

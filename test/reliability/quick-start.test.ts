@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createHome } from '../../src/agent/testing/program.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -54,7 +54,7 @@ test('the quick start commands of the README, verbatim, produce a working URL', 
     ([, command]) => command!,
   )
   const port = Number(forward?.split(' ').at(-1))
-  const home = createHome(t)
+  const home = createTempDir()
   if (!(await isInstalled())) return t.skip('the dependencies are not those of the lock file; run: npm test')
   if (await isAnyPortInUse([port, 4080, 8080, 8443, 4443, 2222, 5354]))
     return t.skip('a default port is in use here')

@@ -5,13 +5,14 @@ import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/base/version.ts'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { ANY_PORTS } from '../support/free-ports.ts'
 import { readText, startHarness } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 test('a stopping server finishes requests in flight, accepts no new ones and exits with 0', async (t) => {
   const harness = await startHarness(t)
@@ -71,7 +72,7 @@ test('half a request to the API does not delay a stopping server', async (t) => 
 })
 
 test('a server whose log cannot be written keeps serving', async (t) => {
-  const env = cleanEnv(createHome(t))
+  const env = cleanEnv(createTempDir())
   const program = join(BASE_ROOT, 'bin', 'adit')
   const args = ['-c', 'exec "$0" "$@" 2>/dev/full', program, 'server', '--log-level=debug', ...ANY_PORTS]
   const server = startProgram(t, args, { env, launcher: '/bin/sh' })

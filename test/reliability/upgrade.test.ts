@@ -4,11 +4,12 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { LAUNCH_COMMAND } from '../../src/base/version.ts'
-import { createClient, tempDir } from '../support/api.ts'
+import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { startLoadedServer, startUpgrade, startWork } from '../support/upgrade.ts'
 
 test('a new release takes over from the running one: no request fails, and what is under way ends by itself', async (t) => {
@@ -33,7 +34,7 @@ test('a new release takes over from the running one: no request fails, and what 
 })
 
 test('a new release that fails is ended, and the running one carries on; systemd follows the next that succeeds', async (t) => {
-  const programs = await tempDir(t)
+  const programs = createTempDir()
   const notified = join(programs, 'notified')
   await writeFile(join(programs, 'systemd-notify'), `#!/bin/sh\necho "$@" > ${notified}\n`, { mode: 0o755 })
   const { dataDir, server, load } = await startLoadedServer(t, {
@@ -80,7 +81,7 @@ test('on PostgreSQL, with a fixed port for links, one upgrade follows another', 
 })
 
 test('a server that is stopped during an upgrade ends the new release too', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const server = await startServerProcess(t, dataDir, ['--workers', '1'])
   const [hanging, pidFile] = [join(dataDir, 'hanging-release'), join(dataDir, 'pid')]
   await writeFile(hanging, `#!/bin/sh\necho $$ > ${pidFile}\nexec sleep 600\n`, { mode: 0o755 })
@@ -95,7 +96,7 @@ test('a server that is stopped during an upgrade ends the new release too', asyn
 })
 
 test('where no server runs, the command says so', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
 
   const upgrade = startUpgrade(t, dataDir)
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
-import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { createIdentity, openSshSkipReason, readUrl, startSsh } from '../ssh/openssh.ts'
 import { fetchHost, portOf, startAgent } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
@@ -10,6 +10,7 @@ import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startRelay } from '../support/relay.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const HOST = 'mine.adit.localhost'
 const ENDPOINT_URL = `http://${HOST}`
@@ -109,7 +110,7 @@ test('the command line takes over the name of an agent whose machine has vanishe
   relay.freeze()
 
   const program = startProgram(t, ['http', String(port), `--url=${ENDPOINT_URL}`, '--web-addr=false'], {
-    env: cleanEnv(createHome(t), {
+    env: cleanEnv(createTempDir(), {
       ADIT_CONNECT_URL: node.credentials.agent_addr,
       ADIT_CONNECT_CAS: node.credentials.ca_file,
       ADIT_AUTHTOKEN: node.credentials.authtoken,
@@ -124,7 +125,7 @@ test('an SSH client takes over the name of a vanished SSH client, and not of a r
   skip: openSshSkipReason,
 }, async (t) => {
   const node = await startPlatform(t)
-  const identity = await createIdentity(t, node)
+  const identity = await createIdentity(node)
   const relay = await startRelay(t, portOf(node.credentials.ssh_addr))
   const credentials = { ...node.credentials, ssh_addr: `127.0.0.1:${relay.port}` }
   await readUrl(startSsh(t, { ...node, credentials }, identity, ['-R', 'mine:80:127.0.0.1:9']))

@@ -21,7 +21,7 @@ const BLOCK_BYTES = 1_048_573
 
 async function startWithIdentity(t: TestContext) {
   const platform = await startPlatform(t)
-  return { platform, identity: await createIdentity(t, platform) }
+  return { platform, identity: await createIdentity(platform) }
 }
 
 function dial(url: string): Promise<Socket> {

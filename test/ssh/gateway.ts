@@ -15,8 +15,8 @@ import {
   Registry,
   RequestLog,
 } from '../../src/sessions/index.ts'
-import { tempDir } from '../support/api.ts'
 import type { TestPlatform } from '../support/platform.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const SHORT_LIMITS = { keepaliveIntervalMs: 200, silenceTimeoutMs: 500 }
 
@@ -28,7 +28,7 @@ export async function startGateway(
     ...options
   }: Partial<Pick<Parameters<typeof createSshGateway>[0], 'sessions' | 'windows' | 'limits'>> = {},
 ) {
-  const keyFile = join(await tempDir(t), 'id')
+  const keyFile = join(createTempDir(), 'id')
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile])
   const [, blob = ''] = (await readFile(`${keyFile}.pub`, 'utf8')).split(' ')
   const ports = { acquire: async (port?: number) => port ?? 20_000, release() {} }

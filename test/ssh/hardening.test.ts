@@ -3,14 +3,14 @@ import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { promisify } from 'node:util'
 import ssh2, { type ClientChannel } from 'ssh2'
-import { tempDir } from '../support/api.ts'
 import { eventually, TIMEOUT_MS } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { eventuallyStatus, startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createRandom } from '../support/random.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import {
   connectSsh2Client,
   createIdentity,
@@ -48,8 +48,8 @@ async function ssh(
   }
 }
 
-async function createUnknownKey(t: TestContext): Promise<{ keyFile: string }> {
-  const keyFile = join(await tempDir(t), 'stranger')
+async function createUnknownKey(): Promise<{ keyFile: string }> {
+  const keyFile = join(createTempDir(), 'stranger')
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile])
   return { keyFile }
 }
@@ -58,8 +58,8 @@ test('forbidden requests are rejected, with a reason or by closing the channel',
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
-  const folder = await tempDir(t)
+  const identity = await createIdentity(platform)
+  const folder = createTempDir()
   const R80 = ['-R', '80:127.0.0.1:9']
   const cases: [title: string, flags: string[], command: string[], expected: RegExp][] = [
     ['a command', [], ['ls', '-l'], /"ls" cannot be run/],
@@ -107,9 +107,9 @@ test('local forwards, environment and agent forwarding are denied, and the tunne
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const port = await startHttp(t, (_request, response) => response.end('still here'))
-  const folder = await tempDir(t)
+  const folder = createTempDir()
   const toHost = join(folder, 'host.sock')
   const toSocket = join(folder, 'socket.sock')
 
@@ -236,7 +236,7 @@ test('only strong algorithms are offered, with strict key exchange', async (t) =
 
 test('OpenSSH negotiates AES-GCM, and clients limited to AES-CTR get AES-CTR', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const cases: [flags: string[], cipher: string][] = [
     [[], 'aes128-gcm@openssh.com'],
     [['-c', 'aes256-ctr,aes256-gcm@openssh.com'], 'aes256-gcm@openssh.com'],
@@ -263,11 +263,11 @@ test('keys of every supported type can log in, and unknown keys cannot', { skip 
   ]
 
   for (const type of types) {
-    const identity = await createIdentity(t, platform, { type })
+    const identity = await createIdentity(platform, { type })
     const { output } = await ssh(platform, identity, [])
     assert.match(output, /Nothing to forward/, type.join(' '))
   }
-  const { status, output } = await ssh(platform, await createUnknownKey(t), [])
+  const { status, output } = await ssh(platform, await createUnknownKey(), [])
 
   assert.equal(status, 255)
   assert.match(output, /Permission denied \(publickey\)/)
@@ -275,7 +275,7 @@ test('keys of every supported type can log in, and unknown keys cannot', { skip 
 
 test('an RSA key that signs with SHA-1 is rejected', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform, { type: ['-t', 'rsa', '-b', '2048'] })
+  const identity = await createIdentity(platform, { type: ['-t', 'rsa', '-b', '2048'] })
 
   const { output } = await ssh(platform, identity, ['-o', 'PubkeyAcceptedAlgorithms=ssh-rsa'])
 
@@ -286,8 +286,8 @@ test('a client address with repeated failures is rejected before it can authenti
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
-  const unknownKey = await createUnknownKey(t)
+  const identity = await createIdentity(platform)
+  const unknownKey = await createUnknownKey()
   const bindAddress = ['-o', 'BindAddress=127.0.0.7']
 
   const failures = await Promise.all([1, 2, 3, 4].map(() => ssh(platform, unknownKey, bindAddress)))
@@ -327,7 +327,7 @@ test('an eleventh unauthenticated connection of one client address is rejected',
 
 test("the account's IP restrictions for agents apply to SSH clients", { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const policy = await platform.call.create('/ip_policies', {})
   await platform.call.create('/ip_policy_rules', {
     cidr: '127.0.0.5/32',
@@ -349,7 +349,7 @@ test("the account's IP restrictions for agents apply to SSH clients", { skip }, 
 
 test('an eleventh forward is rejected, with the reason on the terminal', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const flags = Array.from({ length: 11 }, (_, n) => ['-R', `0:127.0.0.1:${n + 9}`]).flat()
 
   const client = startSsh(t, platform, identity, flags)
@@ -360,7 +360,7 @@ test('an eleventh forward is rejected, with the reason on the terminal', { skip 
 
 test('bind ACL rules apply to each forward', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform, { acl: ['bind:good.adit.localhost', 'bind:app=web'] })
+  const identity = await createIdentity(platform, { acl: ['bind:good.adit.localhost', 'bind:app=web'] })
 
   const client = startSsh(t, platform, identity, [
     ...[
@@ -387,7 +387,7 @@ test('malformed packets neither crash the process nor affect other clients', { s
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const port = await startHttp(t, (_request, response) => response.end('alive'))
   const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${port}`])
   const url = await readUrl(client)
@@ -418,7 +418,7 @@ test('malformed packets neither crash the process nor affect other clients', { s
 })
 
 test('ssh-keyscan sees the same keys after a restart', { skip }, async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const first = await startPlatform(t, ['--data-dir', dataDir])
   const before = await scanHostKeys(first)
   const { ssh_addr } = first.credentials

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
-import { tempDir } from '../support/api.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPlatform } from '../support/platform.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { createIdentity, openSshSkipReason, readUrl, startSsh, tempFile } from './openssh.ts'
 
 const skip = openSshSkipReason
@@ -13,14 +13,14 @@ for (const type of ['ed25519', 'ecdsa', 'rsa']) {
   test(`a client that trusts the ${type} authority connects without a host key prompt`, {
     skip,
   }, async (t) => {
-    const dataDir = await tempDir(t)
+    const dataDir = createTempDir()
     const first = await startPlatform(t, ['--data-dir', dataDir])
     const authority = await first.call.create('/ssh_certificate_authorities', { private_key_type: type })
     await first.stop()
     const platform = await startPlatform(t, ['--data-dir', dataDir, '--ssh-host-ca', authority.id])
-    const identity = await createIdentity(t, platform)
+    const identity = await createIdentity(platform)
     const port = await startHttp(t, (_request, response) => response.end('certified'))
-    const knownHosts = await tempFile(t, 'known_hosts', `@cert-authority * ${authority.public_key}\n`)
+    const knownHosts = await tempFile('known_hosts', `@cert-authority * ${authority.public_key}\n`)
     const hostKeyFlags = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${knownHosts}`]
 
     // Rekeys after a few bytes, so that the certificate is presented more than once.
@@ -45,14 +45,14 @@ for (const type of ['ed25519', 'ecdsa', 'rsa']) {
 }
 
 test('a client that trusts another authority does not connect', { skip }, async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const first = await startPlatform(t, ['--data-dir', dataDir])
   const authority = await first.call.create('/ssh_certificate_authorities', {})
   const other = await first.call.create('/ssh_certificate_authorities', {})
   await first.stop()
   const platform = await startPlatform(t, ['--data-dir', dataDir, '--ssh-host-ca', authority.id])
-  const identity = await createIdentity(t, platform)
-  const knownHosts = await tempFile(t, 'known_hosts', `@cert-authority * ${other.public_key}\n`)
+  const identity = await createIdentity(platform)
+  const knownHosts = await tempFile('known_hosts', `@cert-authority * ${other.public_key}\n`)
 
   const client = startSsh(t, platform, identity, [
     ...['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${knownHosts}`],
@@ -62,8 +62,8 @@ test('a client that trusts another authority does not connect', { skip }, async 
   assert.match(client.output(), /Host key verification failed/)
 })
 
-test('an unknown host certificate authority fails the start with an error message', async (t) => {
-  const dataDir = await tempDir(t)
+test('an unknown host certificate authority fails the start with an error message', async () => {
+  const dataDir = createTempDir()
   const addresses = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
     `--${name}-addr`,
     'false',

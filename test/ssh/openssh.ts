@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import ssh2, { type Client as LibraryClient } from 'ssh2'
-import { tempDir } from '../support/api.ts'
 import type { TestPlatform } from '../support/platform.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 const run = promisify(execFile)
 const TOOLS = ['/usr/bin/ssh', '/usr/bin/ssh-keygen', '/usr/bin/ssh-keyscan']
@@ -41,11 +41,10 @@ export interface SshClient {
 
 /** Creates a key and stores it as an SSH credential. */
 export async function createIdentity(
-  t: TestContext,
   platform: TestPlatform,
   options: { acl?: string[]; type?: string[] } = {},
 ): Promise<Identity> {
-  const keyFile = join(await tempDir(t), 'id')
+  const keyFile = join(createTempDir(), 'id')
   execFileSync('ssh-keygen', ['-q', ...(options.type ?? ['-t', 'ed25519']), '-N', '', '-f', keyFile])
   const publicKey = (await readFile(`${keyFile}.pub`, 'utf8')).trim()
   const { id } = await platform.call.create('/ssh_credentials', {
@@ -157,9 +156,9 @@ export async function scanHostKeys(platform: TestPlatform): Promise<string[]> {
     .sort()
 }
 
-/** Writes a file that is removed with the test. */
-export async function tempFile(t: TestContext, name: string, content: string): Promise<string> {
-  const file = join(await tempDir(t), name)
+/** Writes a file with this name in a directory of its own. */
+export async function tempFile(name: string, content: string): Promise<string> {
+  const file = join(createTempDir(), name)
   await writeFile(file, content, { mode: 0o600 })
   return file
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createDevice, type Device } from '../../src/sessions/ssh/testing/device.ts'
 import { encodeStrings } from '../../src/sessions/ssh/wire.ts'
-import { tempDir } from '../support/api.ts'
 import { startPlatform } from '../support/platform.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { openSshSkipReason, startSsh } from './openssh.ts'
 
 const skip = openSshSkipReason
@@ -39,7 +39,7 @@ async function startKeyAgent(t: TestContext, device: Device, touched: boolean): 
       }
     })
   })
-  const path = join(await tempDir(t), 'agent.sock')
+  const path = join(createTempDir(), 'agent.sock')
   server.listen(path)
   await once(server, 'listening')
   t.after(() => server.close())
@@ -55,7 +55,7 @@ for (const kind of ['ed25519', 'ecdsa'] as const)
     await platform.call.create('/ssh_credentials', {
       public_key: `${device.algorithm} ${device.publicKey.toString('base64')}`,
     })
-    const keyFile = join(await tempDir(t), 'none')
+    const keyFile = join(createTempDir(), 'none')
     const login = async (touched: boolean) => {
       const socket = await startKeyAgent(t, device, touched)
       const agent = ['-o', `IdentityAgent=${socket}`, '-o', 'IdentitiesOnly=no']

@@ -12,7 +12,7 @@ test('an SSH session is listed with its transport, can be stopped, and reports u
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const client = startSsh(
     t,
     platform,
@@ -43,7 +43,7 @@ test('an SSH session is listed with its transport, can be stopped, and reports u
 
 test('deleting a credential ends its sessions with the reason', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const client = startSsh(t, platform, identity, ['-R', '80:127.0.0.1:9'])
   await readUrl(client)
 
@@ -75,7 +75,7 @@ test('the event of a session has the client and the ingress address', { skip }, 
     destination_ids: [id],
   })
 
-  const client = startSsh(t, platform, await createIdentity(t, platform), ['-R', '80:127.0.0.1:9'])
+  const client = startSsh(t, platform, await createIdentity(platform), ['-R', '80:127.0.0.1:9'])
   await readUrl(client)
   await eventually(() => receivedEvents.length > 0, 'the event arrives')
 
@@ -89,7 +89,7 @@ test('the event of a session has the client and the ingress address', { skip }, 
 
 test('tightening an ACL takes tunnels offline that it no longer allows', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const client = startSsh(t, platform, identity, ['-R', 'one:80:127.0.0.1:9', '-R', 'two:80:127.0.0.1:9'])
   await client.waitForOutput(/(:\/\/.*){2}/s)
 
@@ -108,7 +108,7 @@ test('tightening an ACL takes tunnels offline that it no longer allows', { skip 
 
 test('a killed client releases its name immediately', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const [first, second] = [await createIdentity(t, platform), await createIdentity(t, platform)]
+  const [first, second] = [await createIdentity(platform), await createIdentity(platform)]
   const killedClient = startSsh(t, platform, first, ['-R', 'mine:80:127.0.0.1:9'])
   await readUrl(killedClient)
 
@@ -121,7 +121,7 @@ test('a killed client releases its name immediately', { skip }, async (t) => {
 
 test('a name in use is rejected', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const port = await startHttp(t, (_request, response) => response.end('first'))
   const first = startSsh(t, platform, identity, ['-R', `mine:80:127.0.0.1:${port}`])
   const url = await readUrl(first)
@@ -135,7 +135,7 @@ test('a name in use is rejected', { skip }, async (t) => {
 
 test('JSON output reports session, tunnels, rejected forwards and requests', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const port = await startHttp(t, (_request, response) => response.writeHead(404).end('no'))
 
   const client = startSsh(
@@ -177,7 +177,7 @@ test('JSON output reports session, tunnels, rejected forwards and requests', { s
 
 test('command line options take effect at the edge', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const port = await startHttp(t, (request, response) =>
     response.end(`${request.headers.host} ${request.headers['x-added']}`),
   )
@@ -211,7 +211,7 @@ test('command line options take effect at the edge', { skip }, async (t) => {
 
 test('with a terminal, Ctrl-C ends the session', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const client = startSsh(t, platform, identity, ['-tt', '-R', '80:127.0.0.1:9'])
   await readUrl(client)
 
@@ -226,7 +226,7 @@ test('with a terminal, Ctrl-C ends the session', { skip }, async (t) => {
 
 test('a client stays connected after its standard input ends', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await createIdentity(t, platform)
+  const identity = await createIdentity(platform)
   const port = await startHttp(t, (_request, response) => response.end('here'))
   const client = startSsh(t, platform, identity, ['-T', '-R', `80:127.0.0.1:${port}`])
   client.process.stdin!.end()

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import type { TestContext } from 'node:test'
 import { type AgentHandle, type ConnectOptions, connect } from '../../src/agent/index.ts'
-import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../src/agent/testing/program.ts'
 import type { TestPlatform } from './platform.ts'
+import { createTempDir } from './temp-dir.ts'
 
 /** Starts an agent that connects to one node. */
 export async function startAgent(
@@ -14,7 +15,7 @@ export async function startAgent(
 ): Promise<AgentHandle> {
   const agent = await connect({
     ...(config !== undefined && { config }),
-    env: cleanEnv(createHome(t), env),
+    env: cleanEnv(createTempDir(), env),
     connectUrl: node.credentials.agent_addr,
     authtoken,
     rootCas: node.credentials.ca_file,

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { type Api, type ApiConfig, createApi, type OnlineInventory } from '../../src/api/index.ts'
@@ -9,6 +7,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Logger, silentLog } from '../../src/base/log.ts'
 import { createDashboard, createPasswords, type Passwords } from '../../src/dashboard/index.ts'
 import { type DurableStore, openApplicationSessions, openStore } from '../../src/store/index.ts'
+import { createTempDir } from './temp-dir.ts'
 
 /** An API response as tests see it. */
 export interface TestResponse {
@@ -54,13 +53,6 @@ export const emptyOnline: OnlineInventory = {
   command: async () => undefined,
 }
 
-/** A directory that is removed after the test. */
-export async function tempDir(t: Pick<TestContext, 'after'>): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'adit-test-'))
-  t.after(() => rm(dir, { recursive: true, force: true }))
-  return dir
-}
-
 export interface TestApiOptions {
   databaseUrl?: string
   config?: Partial<ApiConfig>
@@ -100,7 +92,7 @@ async function openApi(
   t: Pick<TestContext, 'after'>,
   options: TestApiOptions,
 ): Promise<() => Promise<TestApi>> {
-  const dataDir = options.dataDir ?? (await tempDir(t))
+  const dataDir = options.dataDir ?? createTempDir()
   const clock = options.clock ?? systemClock
   const log = options.log ?? silentLog
   const store = await openStore({

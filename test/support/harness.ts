@@ -5,11 +5,12 @@ import { get, type IncomingMessage } from 'node:http'
 import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type AgentProcess, cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { type AgentProcess, cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { eventually } from './eventually.ts'
 import { WORKER_FLAGS } from './free-ports.ts'
 import { joinFlags, TWO_NODES } from './platform.ts'
 import { createTestDatabase } from './postgres.ts'
+import { createTempDir } from './temp-dir.ts'
 
 /** The contents of `credentials.json`. */
 export interface Credentials {
@@ -44,7 +45,7 @@ const listenOn = (ports: readonly string[]) =>
 
 /** Starts `adit server` with an empty home directory; all processes end with the test. */
 export async function startHarness(t: TestContext, givenFlags: readonly string[] = []): Promise<Harness> {
-  const env = cleanEnv(createHome(t))
+  const env = cleanEnv(createTempDir())
   const twoNodes = TWO_NODES && !givenFlags.includes('--database-url')
   const flags = twoNodes ? [...givenFlags, '--database-url', (await createTestDatabase(t)).url] : givenFlags
   const startNode = async (ports: readonly string[], nodeEnv = env, nodeFlags = flags) => {
@@ -62,7 +63,7 @@ export async function startHarness(t: TestContext, givenFlags: readonly string[]
   if (twoNodes) {
     // Agents use the other node.
     const dataDir = env.ADIT_DATA_DIR!
-    const otherEnv = cleanEnv(createHome(t))
+    const otherEnv = cleanEnv(createTempDir())
     await startNode([], otherEnv, [...flags, ...joinFlags({ dataDir, credentials })])
     env.ADIT_CONNECT_URL = (await readCredentials(otherEnv)).agent_addr
     env.ADIT_CONNECT_CAS = credentials.ca_file

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createClient, tempDir } from './api.ts'
+import { createClient } from './api.ts'
 import { checkTables } from './check-tables.ts'
 import { openStoreOf } from './open-store.ts'
 import { createRandom } from './random.ts'
 import { startServerProcess } from './server-process.ts'
+import { createTempDir } from './temp-dir.ts'
 import { WriteHistory } from './write-history.ts'
 
 /** Only the API role: nothing else writes, and the server starts quickly. */
@@ -30,7 +31,7 @@ export async function killUnderWriters(t: TestContext, options: KillOptions): Pr
   const { kills, writers, writes, databaseUrl } = options
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const history = new WriteHistory(random)
   const flags = databaseUrl === undefined ? API_ONLY : [...API_ONLY, '--database-url', databaseUrl]
   const tables = databaseUrl === undefined ? { file: join(dataDir, 'adit.db') } : { url: databaseUrl }

@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer, get as httpsGet, request as httpsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { TIMEOUT_MS } from './eventually.ts'
 import { findFreePorts } from './free-ports.ts'
+import { createTempDir } from './temp-dir.ts'
 import { createTestCa } from './test-ca.ts'
 
 /** Intercepts a request before it reaches the authority. */
@@ -48,16 +48,13 @@ interface PebbleOptions {
 
 /** Starts Pebble with these ports for its validations. */
 export async function startPebble(t: TestContext, options: PebbleOptions): Promise<Pebble> {
-  const dir = mkdtempSync(join(tmpdir(), 'adit-pebble-'))
+  const dir = createTempDir()
   const ca = await createTestCa()
   const { cert, key } = await ca.issue('localhost', '127.0.0.1')
   writeFileSync(join(dir, 'cert.pem'), cert)
   writeFileSync(join(dir, 'key.pem'), key, { mode: 0o600 })
   const children: ChildProcess[] = []
-  t.after(async () => {
-    await Promise.all(children.map(killChild))
-    rmSync(dir, { recursive: true, force: true })
-  })
+  t.after(() => Promise.all(children.map(killChild)))
   const start = async () => {
     const ports = [await findFreePorts(1), await findFreePorts(1)] as const
     const child = spawnPebble(dir, ports, options)

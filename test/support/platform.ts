@@ -4,10 +4,11 @@ import type { TestContext } from 'node:test'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { type ServerLimits, startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
-import { type ApiClient, CHEAP_PASSWORD_COST, createClient, tempDir } from './api.ts'
+import { type ApiClient, CHEAP_PASSWORD_COST, createClient } from './api.ts'
 import { eventuallyEqual } from './eventually.ts'
 import { ANY_PORTS } from './free-ports.ts'
 import { createTestDatabase } from './postgres.ts'
+import { createTempDir } from './temp-dir.ts'
 
 /** The complete platform in this process, on free ports, with one account. */
 export interface TestPlatform {
@@ -87,7 +88,7 @@ async function startNode(
   existingDataDir?: string,
   limits?: ServerLimits,
 ): Promise<TestPlatform> {
-  const dataDir = existingDataDir ?? (await tempDir(t))
+  const dataDir = existingDataDir ?? createTempDir()
   const args = [
     '--data-dir',
     dataDir,

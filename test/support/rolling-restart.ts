@@ -1,15 +1,16 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { portOf, startAgent } from './agents.ts'
-import { createClient, tempDir } from './api.ts'
+import { createClient } from './api.ts'
 import { eventually } from './eventually.ts'
 import { createTestDatabase } from './postgres.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
 import { requestHost, startLoad } from './steady-load.ts'
+import { createTempDir } from './temp-dir.ts'
 
 /** Server processes on one database, each of which can be restarted. */
 export async function startNodes(t: TestContext, count: number) {
-  const dirs = await Promise.all(Array.from({ length: count }, () => tempDir(t)))
+  const dirs = Array.from({ length: count }, createTempDir)
   const databaseFlags = ['--database-url', (await createTestDatabase(t)).url]
   const flags = [...databaseFlags, '--master-key-file', join(dirs[0]!, 'master.key')]
   const nodes: ServerProcess[] = []

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { createTempDir } from './temp-dir.ts'
 
 /** A real terminal, emulated by tmux. */
 export interface Terminal {
@@ -32,7 +32,7 @@ export function openTerminal(
     env,
   }: { script: string; columns: number; rows: number; env: Record<string, string> },
 ): Terminal {
-  const directory = mkdtempSync(join(tmpdir(), 'adit-terminal-'))
+  const directory = createTempDir()
   const socket = join(directory, 'socket')
   const configuration = join(directory, 'tmux.conf')
   // The status line would take a row.
@@ -47,7 +47,6 @@ export function openTerminal(
   }
   t.after(() => {
     spawnSync('tmux', ['-S', socket, 'kill-server'])
-    rmSync(directory, { recursive: true, force: true })
   })
   tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), 'sh', '-c', script)
   const show = (format: string) => tmux('display-message', '-p', format).trim()

@@ -6,12 +6,12 @@ import { type AgentProcess, cleanEnv, startProgram } from '../../src/agent/testi
 import { closeFrame } from '../../src/base/websocket-frame.ts'
 import { webSocketAccept } from '../../src/edge/websocket.ts'
 import { startAgent } from './agents.ts'
-import { tempDir } from './api.ts'
 import { eventually, TIMEOUT_MS } from './eventually.ts'
 import { listen } from './local-server.ts'
 import { httpPortOf } from './rolling-restart.ts'
 import { startServerProcess } from './server-process.ts'
 import { requestHost, startLoad } from './steady-load.ts'
+import { createTempDir } from './temp-dir.ts'
 
 const HOST = 'app.adit.localhost'
 
@@ -53,7 +53,7 @@ export async function startLoadedServer(
   t: TestContext,
   { perSecond, flags = [], environment = {} }: LoadedServerOptions,
 ) {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const server = await startServerProcess(t, dataDir, ['--workers', '1', ...flags], { environment })
   const service = await startService(t)
   const agent = await startAgent(t, server, server.authtoken)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../src/agent/testing/program.ts'
 import { routes } from '../../src/api/all-routes.ts'
 import { EVENT_TYPES } from '../../src/resources/index.ts'
 import { type ApiClient, createClient } from '../support/api.ts'
@@ -16,6 +16,7 @@ import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { createBody, PathParameters } from '../support/sample-objects.ts'
 import { createSecondAccount } from '../support/second-account.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 /** Starts two nodes on one database, with API clients of two accounts for each node. */
 async function startNodes(t: TestContext) {
@@ -39,7 +40,7 @@ async function startNodes(t: TestContext) {
 
 async function startAgent(t: TestContext, { credentials }: TestPlatform, authtoken: string, port: number) {
   const agent = await connect({
-    env: cleanEnv(createHome(t), {}),
+    env: cleanEnv(createTempDir(), {}),
     connectUrl: credentials.agent_addr,
     authtoken,
     rootCas: credentials.ca_file,

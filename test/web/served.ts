@@ -1,7 +1,8 @@
 import type { TestContext } from 'node:test'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
-import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import type { TestPlatform } from '../support/platform.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 /** Starts the agent as a library, connected to the platform. */
 export async function startAgent(
@@ -9,7 +10,7 @@ export async function startAgent(
   platform: TestPlatform,
   metadata = '',
 ): Promise<AgentHandle> {
-  const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const env = cleanEnv(createTempDir(), { ADIT_DATA_DIR: platform.dataDir })
   const agent = await connect({ env, metadata })
   t.after(() => agent.close())
   return agent
@@ -17,7 +18,7 @@ export async function startAgent(
 
 /** Starts the agent as a program, which accepts restart and stop commands. */
 export async function startAgentProgram(t: TestContext, platform: TestPlatform, port: number) {
-  const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const env = cleanEnv(createTempDir(), { ADIT_DATA_DIR: platform.dataDir })
   const program = startProgram(t, ['http', String(port), '--web-addr=127.0.0.1:0'], { env })
   await program.until(({ stdout }) => /Forwarding +https:/.test(stdout))
   return program

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { ConfigError } from '../config/error.ts'
 import { requireSpecs, resolveDefinitions } from './check.ts'
 import { createContext } from './context.ts'
 import type { FlagValues } from './session-flags.ts'
 
-function check(t: TestContext, sources: string[], flags: FlagValues = {}, env: Record<string, string> = {}) {
-  const directory = mkdtempSync(join(tmpdir(), 'adit-check-'))
-  t.after(() => rmSync(directory, { recursive: true }))
+function check(sources: string[], flags: FlagValues = {}, env: Record<string, string> = {}) {
+  const directory = createTempDir()
   const config = sources.map((source, index) => {
     const path = join(directory, `${index}.yml`)
     writeFileSync(path, source, { mode: 0o600 })
@@ -29,9 +28,8 @@ function messagesOf(...args: Parameters<typeof check>): string[] {
   assert.fail('everything was accepted')
 }
 
-test('a definition with an invalid value prevents only its own start', (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'adit-check-'))
-  t.after(() => rmSync(directory, { recursive: true }))
+test('a definition with an invalid value prevents only its own start', () => {
+  const directory = createTempDir()
   const file = join(directory, 'adit.yml')
   writeFileSync(
     file,
@@ -147,16 +145,16 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
 ]
 
 for (const [title, source, message] of INVALID) {
-  test(`${title} is rejected with its key and line`, (t) => {
-    const [first, ...rest] = messagesOf(t, [source])
+  test(`${title} is rejected with its key and line`, () => {
+    const [first, ...rest] = messagesOf([source])
 
     assert.match(first!, message)
     assert.deepEqual(rest, [])
   })
 }
 
-test('all problems are reported at once', (t) => {
-  const messages = messagesOf(t, ['version: 2\nweb_addr: x\ntunnels:\n  a: {proto: x}\n  b: {proto: http}\n'])
+test('all problems are reported at once', () => {
+  const messages = messagesOf(['version: 2\nweb_addr: x\ntunnels:\n  a: {proto: x}\n  b: {proto: http}\n'])
 
   assert.deepEqual(
     messages.map((message) => message.slice(0, 13)),
@@ -164,8 +162,8 @@ test('all problems are reported at once', (t) => {
   )
 })
 
-test('of several files the one that sets the value is named', (t) => {
-  const messages = messagesOf(t, [
+test('of several files the one that sets the value is named', () => {
+  const messages = messagesOf([
     'version: 2\ntunnels:\n  a: {proto: http, addr: 80}\n',
     'version: 3\n\ntunnels:\n  a:\n    addr: ftp://x\n',
   ])
@@ -173,20 +171,20 @@ test('of several files the one that sets the value is named', (t) => {
   assert.match(messages.join('\n'), /^1\.yml line 5: addr of the tunnel "a"/)
 })
 
-test('a value from a flag or a variable is reported by its name', (t) => {
-  assert.match(messagesOf(t, ['version: 3\n'], { 'web-addr': 'x' }).join(), /^--web-addr: web_addr/)
+test('a value from a flag or a variable is reported by its name', () => {
+  assert.match(messagesOf(['version: 3\n'], { 'web-addr': 'x' }).join(), /^--web-addr: web_addr/)
   assert.match(
-    messagesOf(t, ['version: 3\n'], {}, { ADIT_CONNECT_URL: 'a b' }).join(),
+    messagesOf(['version: 3\n'], {}, { ADIT_CONNECT_URL: 'a b' }).join(),
     /^environment variable ADIT_CONNECT_URL: connect_url/,
   )
 })
 
-test('the two keywords for authorities are not read as files', (t) => {
-  for (const word of ['trusted', 'host']) check(t, [`version: 3\nagent: {connect_cas: ${word}}\n`])
+test('the two keywords for authorities are not read as files', () => {
+  for (const word of ['trusted', 'host']) check([`version: 3\nagent: {connect_cas: ${word}}\n`])
 })
 
-test('valid definitions are returned by name', (t) => {
-  const specs = check(t, [
+test('valid definitions are returned by name', () => {
+  const specs = check([
     'version: 3\nagent: {web_addr: false, web_allow_hosts: [.a.test, "2001:db8::/32"], dns_resolver_ips: ["[::1]:53"]}\nendpoints:\n  - {name: a, upstream: {url: 80}}\ntunnels:\n  b: {proto: tcp, addr: 22}\n',
   ])
 

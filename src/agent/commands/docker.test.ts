@@ -4,9 +4,9 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { tempDir } from '../../../test/support/api.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { startHttp } from '../../../test/support/local-server.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { type Container, ContainerEngine } from '../docker/engine.ts'
 import { ContainerFollower } from '../docker/follower.ts'
 import { startAgent } from '../testing/agent.ts'
@@ -20,7 +20,7 @@ const END_FILTERS = { Docker: 'die', Podman: 'died' }
 
 /** A socket that answers as the API of a container engine does. */
 async function startEngine(t: TestContext, product: keyof typeof END_FILTERS) {
-  const path = join(await tempDir(t), 'engine.sock')
+  const path = join(createTempDir(), 'engine.sock')
   const containers = new Map<string, { labels: Record<string, string>; address: string }>()
   const followers = new Map<ServerResponse, readonly string[]>()
   const sockets = new Set<Socket>()
@@ -176,8 +176,8 @@ test('labels become the definition of a tunnel', () => {
   assert.throws(() => specsOfLabels(container({ 'adit.http': 'no port' })))
 })
 
-test('an engine that is not there is named together with the next step', async (t) => {
-  const missing = `unix://${join(await tempDir(t), 'none.sock')}`
+test('an engine that is not there is named together with the next step', async () => {
+  const missing = `unix://${join(createTempDir(), 'none.sock')}`
   await assert.rejects(
     dockerCommand({ 'docker-host': missing }, {}),
     /cannot be reached: there is no such socket\.[\s\S]*--docker-host/,

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { loadConfig } from './load.ts'
 
-function writeFiles(t: TestContext, contents: string[]): string[] {
-  const dir = mkdtempSync(join(tmpdir(), 'adit-config-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+function writeFiles(contents: string[]): string[] {
+  const dir = createTempDir()
   return contents.map((content, index) => {
     const path = join(dir, `${index}.yml`)
     writeFileSync(path, content, { mode: 0o600 })
@@ -15,8 +14,8 @@ function writeFiles(t: TestContext, contents: string[]): string[] {
   })
 }
 
-test('later files win key by key, maps are merged and lists replaced', (t) => {
-  const paths = writeFiles(t, [
+test('later files win key by key, maps are merged and lists replaced', () => {
+  const paths = writeFiles([
     'version: 2\nauthtoken: A\nserver_addr: one:1\nweb_allow_hosts: [a, b]\ntunnels:\n  web: {proto: http, addr: 1, inspect: false}\n  ssh: {proto: tcp, addr: 22}\n',
     'version: 3\nagent:\n  connect_url: two:2\n  web_allow_hosts: [c]\ntunnels:\n  web: {addr: 2}\n',
   ])
@@ -31,8 +30,8 @@ test('later files win key by key, maps are merged and lists replaced', (t) => {
   assert.deepEqual(config.files, paths)
 })
 
-test('several server addresses are a list or a comma-separated string', (t) => {
-  const [list = '', text = ''] = writeFiles(t, [
+test('several server addresses are a list or a comma-separated string', () => {
+  const [list = '', text = ''] = writeFiles([
     'version: 3\nagent:\n  connect_url: [one:1, two:2]\n',
     'version: 2\nserver_addr: one:1, two:2\n',
   ])
@@ -42,8 +41,8 @@ test('several server addresses are a list or a comma-separated string', (t) => {
   assert.equal(loadConfig([], { ADIT_CONNECT_URL: 'a:1,b:2' }).agent.connect_url, 'a:1,b:2')
 })
 
-test('environment variables win over files', (t) => {
-  const paths = writeFiles(t, ['version: 2\nauthtoken: file\nlog_level: warn\n'])
+test('environment variables win over files', () => {
+  const paths = writeFiles(['version: 2\nauthtoken: file\nlog_level: warn\n'])
 
   const config = loadConfig(paths, {
     ADIT_AUTHTOKEN: 'env',
@@ -69,8 +68,8 @@ test('the default file is optional, a named one must exist', () => {
   assert.throws(() => loadConfig(['/nonexistent/adit.yml'], {}), /cannot read .*: no such file/)
 })
 
-test('a file with a token that is readable by others gives a warning', (t) => {
-  const [path] = writeFiles(t, ['version: 2\nauthtoken: A\n'])
+test('a file with a token that is readable by others gives a warning', () => {
+  const [path] = writeFiles(['version: 2\nauthtoken: A\n'])
   chmodSync(path!, 0o644)
 
   assert.match(loadConfig([path!], {}).warnings.join(), /chmod 600/)

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { parseConfig } from './file.ts'
 import { upgradeConfig } from './upgrade.ts'
 import { saveKey } from './write.ts'
 
-function createPath(t: TestContext, content?: string): string {
-  const dir = mkdtempSync(join(tmpdir(), 'adit-config-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+function createPath(content?: string): string {
+  const dir = createTempDir()
   const path = join(dir, 'sub', 'adit.yml')
   if (content !== undefined) {
     saveKey(path, 'authtoken', 'x')
@@ -18,8 +17,8 @@ function createPath(t: TestContext, content?: string): string {
   return path
 }
 
-test('saving a key to a new file creates a version 3 file that only its owner can read', (t) => {
-  const path = createPath(t)
+test('saving a key to a new file creates a version 3 file that only its owner can read', () => {
+  const path = createPath()
 
   saveKey(path, 'authtoken', 'TOKEN')
 
@@ -27,10 +26,10 @@ test('saving a key to a new file creates a version 3 file that only its owner ca
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('saving a key preserves other keys, comments and tunnel definitions', (t) => {
+test('saving a key preserves other keys, comments and tunnel definitions', () => {
   const before =
     '# mine\nversion: "2"\n\nauthtoken: old # keep this note\nlog_level: debug\n\n# the site\ntunnels:\n  web:\n    addr: 3000 # here\n    proto: http\n'
-  const path = createPath(t, before)
+  const path = createPath(before)
 
   saveKey(path, 'authtoken', 'new')
   saveKey(path, 'connect_url', 'tunnel.example.com:443')
@@ -59,8 +58,8 @@ tunnels:
           text
 `
 
-test('no other character of a file changes when a key is saved', (t) => {
-  const path = createPath(t, UNUSUAL)
+test('no other character of a file changes when a key is saved', () => {
+  const path = createPath(UNUSUAL)
 
   saveKey(path, 'authtoken', 'T')
   saveKey(path, 'authtoken', 'new')
@@ -100,8 +99,8 @@ const SAVE_CASES: [title: string, before: string, after: string][] = [
 ]
 
 for (const [title, before, after] of SAVE_CASES) {
-  test(`a key is saved in a file with ${title}`, (t) => {
-    const path = createPath(t, before)
+  test(`a key is saved in a file with ${title}`, () => {
+    const path = createPath(before)
 
     saveKey(path, 'authtoken', 'T')
 
@@ -109,9 +108,9 @@ for (const [title, before, after] of SAVE_CASES) {
   })
 }
 
-test('a token that YAML would read as another type is saved in quotes', (t) => {
+test('a token that YAML would read as another type is saved in quotes', () => {
   for (const token of ['007', 'true', 'off', '1e3', 'a: b', '#x', '*x', 'a\\"b']) {
-    const path = createPath(t, 'version: 3\n')
+    const path = createPath('version: 3\n')
 
     saveKey(path, 'authtoken', token)
 
@@ -121,9 +120,9 @@ test('a token that YAML would read as another type is saved in quotes', (t) => {
   }
 })
 
-test('a key that cannot be set without touching others is left to the user', (t) => {
+test('a key that cannot be set without touching others is left to the user', () => {
   const before = 'version: 3\nagent: &a\n  authtoken: [x]\n'
-  const path = createPath(t, before)
+  const path = createPath(before)
 
   assert.throws(
     () => saveKey(path, 'authtoken', 'T'),
@@ -132,29 +131,29 @@ test('a key that cannot be set without touching others is left to the user', (t)
   assert.equal(readFileSync(path, 'utf8'), before)
 })
 
-test('a directory in place of the file is reported as such', (t) => {
-  const path = createPath(t, '')
+test('a directory in place of the file is reported as such', () => {
+  const path = createPath('')
 
   assert.throws(() => saveKey(join(path, '..'), 'authtoken', 'T'), /cannot read .*: it is a directory/)
 })
 
-test('a file without a version gets one', (t) => {
-  const path = createPath(t, 'log: stdout\n')
+test('a file without a version gets one', () => {
+  const path = createPath('log: stdout\n')
 
   saveKey(path, 'api_key', 'K')
 
   assert.deepEqual(parseConfig(path, readFileSync(path, 'utf8')).warnings, [])
 })
 
-test('a file that is not YAML is not overwritten', (t) => {
-  const path = createPath(t, 'a: [\n')
+test('a file that is not YAML is not overwritten', () => {
+  const path = createPath('a: [\n')
 
   assert.throws(() => saveKey(path, 'authtoken', 'T'), /line/)
   assert.equal(readFileSync(path, 'utf8'), 'a: [\n')
 })
 
-test('a symbolic link stays a link', (t) => {
-  const path = createPath(t, 'version: "2"\n')
+test('a symbolic link stays a link', () => {
+  const path = createPath('version: "2"\n')
   const link = `${path}.link`
   symlinkSync(path, link)
 
@@ -163,10 +162,10 @@ test('a symbolic link stays a link', (t) => {
   assert.match(readFileSync(path, 'utf8'), /authtoken: T/)
 })
 
-test('an unversioned file becomes version 3 with a backup beside it', (t) => {
+test('an unversioned file becomes version 3 with a backup beside it', () => {
   const before =
     '# mine\nauthtoken: T # secret\nserver_addr: a:1\nregion: eu\nupdate: false\ntunnels:\n  web:\n    addr: 80\n    bind_tls: both\n    auth: me:password\n'
-  const path = createPath(t, before)
+  const path = createPath(before)
 
   const upgrade = upgradeConfig(path, { to: 3, dryRun: false, relocateTo: undefined })
 
@@ -184,9 +183,8 @@ test('an unversioned file becomes version 3 with a backup beside it', (t) => {
   })
 })
 
-test('an upgrade moves keys with their comments and changes no other character', (t) => {
+test('an upgrade moves keys with their comments and changes no other character', () => {
   const path = createPath(
-    t,
     UNUSUAL.replace('metadata', '# what it is for\nmetadata').replace('log:', 'region: us\nlog:'),
   )
 
@@ -200,9 +198,8 @@ test('an upgrade moves keys with their comments and changes no other character',
   assert.equal(content, `# mine\nversion: "3"\nagent:\n${moved}${tunnels}`)
 })
 
-test('a file with a single flow map is upgraded as such', (t) => {
+test('a file with a single flow map is upgraded as such', () => {
   const path = createPath(
-    t,
     '{authtoken: "T", server_addr: a:1, tunnels: {web: {addr: 80, auth: "a:longenough"}}}\n',
   )
 
@@ -214,21 +211,21 @@ test('a file with a single flow map is upgraded as such', (t) => {
   )
 })
 
-test('web_addr: false survives an upgrade', (t) => {
-  const path = createPath(t, 'version: "2"\nweb_addr: false\n')
+test('web_addr: false survives an upgrade', () => {
+  const path = createPath('version: "2"\nweb_addr: false\n')
 
   const { content } = upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined })
 
   assert.equal(content, 'version: "3"\nagent:\n  web_addr: false\n')
 })
 
-test("a rejected upgrade names the lines of the user's file", (t) => {
+test("a rejected upgrade names the lines of the user's file", () => {
   for (const [source, line] of [
     ['# a\nregion: us\nlog: x\nweb_adr: y\n', 4],
     ['tunnels:\n  web:\n    bind_tls: true\n    adr: 80\nversion: "2"\n', 3],
     ['tunnels:\n  web:\n    bind_tls: true\n    adr: 80\n', 4],
   ] as const) {
-    const path = createPath(t, source)
+    const path = createPath(source)
 
     assert.throws(
       () => upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined }),
@@ -237,16 +234,16 @@ test("a rejected upgrade names the lines of the user's file", (t) => {
   }
 })
 
-test('an unversioned file becomes version 2 with a region', (t) => {
-  const path = createPath(t, 'authtoken: T\n')
+test('an unversioned file becomes version 2 with a region', () => {
+  const path = createPath('authtoken: T\n')
 
   const { content } = upgradeConfig(path, { to: 2, dryRun: false, relocateTo: undefined })
 
   assert.equal(content, 'version: "2"\nauthtoken: T\nregion: us\n')
 })
 
-test('a dry run writes nothing', (t) => {
-  const path = createPath(t, 'authtoken: T\n')
+test('a dry run writes nothing', () => {
+  const path = createPath('authtoken: T\n')
 
   upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined })
 
@@ -254,8 +251,8 @@ test('a dry run writes nothing', (t) => {
   assert.ok(!existsSync(`${path}.v1.bak`))
 })
 
-test('an upgrade can move the file to its default location', (t) => {
-  const path = createPath(t, 'authtoken: T\n')
+test('an upgrade can move the file to its default location', () => {
+  const path = createPath('authtoken: T\n')
   const target = join(path, '..', '..', 'home', 'adit.yml')
 
   const upgrade = upgradeConfig(path, { to: 3, dryRun: false, relocateTo: target })
@@ -264,8 +261,8 @@ test('an upgrade can move the file to its default location', (t) => {
   assert.ok(!existsSync(path))
 })
 
-test('a newer version is never downgraded', (t) => {
-  const path = createPath(t, 'version: "3"\n')
+test('a newer version is never downgraded', () => {
+  const path = createPath('version: "3"\n')
 
   assert.throws(
     () => upgradeConfig(path, { to: 2, dryRun: false, relocateTo: undefined }),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { listen } from '../../../test/support/local-server.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
 import { dialServer } from './dial.ts'
@@ -14,16 +14,15 @@ import { parseProxy } from './proxy.ts'
 
 const locate = (...args: Parameters<typeof locateServers>) => locateServers(...args)[0]
 
-function dataDir(t: TestContext, credentials?: object): { ADIT_DATA_DIR: string } {
-  const dir = mkdtempSync(join(tmpdir(), 'adit-data-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+function dataDir(credentials?: object): { ADIT_DATA_DIR: string } {
+  const dir = createTempDir()
   if (credentials) writeFileSync(join(dir, 'credentials.json'), JSON.stringify(credentials))
   writeFileSync(join(dir, 'ca.pem'), '-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----\n')
   return { ADIT_DATA_DIR: dir }
 }
 
-test('a server on this machine is located through its credentials file', (t) => {
-  const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL', api_key: 'K' })
+test('a server on this machine is located through its credentials file', () => {
+  const env = dataDir({ agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL', api_key: 'K' })
   writeFileSync(
     join(env.ADIT_DATA_DIR, 'credentials.json'),
     JSON.stringify({
@@ -42,8 +41,8 @@ test('a server on this machine is located through its credentials file', (t) => 
   assert.match(location.cas?.[0] ?? '', /ours/)
 })
 
-test("the configuration wins, and the local server's token is sent to no other server", (t) => {
-  const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
+test("the configuration wins, and the local server's token is sent to no other server", () => {
+  const env = dataDir({ agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
 
   assert.equal(locate({ authtoken: 'MINE' }, env).authtoken.reveal(), 'MINE')
   assert.equal(locate({ connect_url: 'localhost:4443' }, env).authtoken.reveal(), 'LOCAL')
@@ -56,7 +55,7 @@ test("the configuration wins, and the local server's token is sent to no other s
 
 test('another port of the server on this machine is answered with the address for agents', async (t) => {
   const port = await startProxy(t, (client) => client.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
-  const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
+  const env = dataDir({ agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
   const location = locate({ connect_url: `localhost:${port}`, authtoken: 'T' }, env)
   const { dial } = testSettings(await TestGateway.start(t))
 
@@ -66,8 +65,8 @@ test('another port of the server on this machine is answered with the address fo
   )
 })
 
-test('several addresses are comma-separated, and each has its own token and authority', (t) => {
-  const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
+test('several addresses are comma-separated, and each has its own token and authority', () => {
+  const env = dataDir({ agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
   const keys = { connect_url: 'one.example.com:4443, [2001:db8::1]:5,127.0.0.1:4443', authtoken: 'T' }
 
   const locations = locateServers(keys, env)
@@ -87,19 +86,19 @@ test('several addresses are comma-separated, and each has its own token and auth
   )
 })
 
-test('without a configured or running server the error names the next step', (t) => {
-  assert.throws(() => locate({}, dataDir(t)), /Start one here with:\s+adit server/)
+test('without a configured or running server the error names the next step', () => {
+  assert.throws(() => locate({}, dataDir()), /Start one here with:\s+adit server/)
 })
 
-test('a broken credentials file is ignored', (t) => {
-  const env = dataDir(t)
+test('a broken credentials file is ignored', () => {
+  const env = dataDir()
   writeFileSync(join(env.ADIT_DATA_DIR, 'credentials.json'), '{"agent_addr":')
 
   assert.throws(() => locate({}, env), /none was found/)
 })
 
-test('authorities are read from a file, which must contain at least one', (t) => {
-  const env = dataDir(t)
+test('authorities are read from a file, which must contain at least one', () => {
+  const env = dataDir()
   const keys = { connect_url: 'a:1', authtoken: 'T' }
 
   assert.match(

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { createTestRoute, openTestClient } from './testing.ts'
 
-function createSite(t: TestContext) {
-  const dir = mkdtempSync(join(tmpdir(), 'adit-files-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+function createSite() {
+  const dir = createTempDir()
   const root = join(dir, 'www')
   mkdirSync(join(root, 'sub dir'), { recursive: true })
   mkdirSync(join(root, 'withindex'))
@@ -21,8 +20,8 @@ function createSite(t: TestContext) {
   return root
 }
 
-async function get(t: TestContext, path: string, head = '', method = 'GET') {
-  const { route, captures } = createTestRoute({ proto: 'http', addr: `file://${createSite(t)}` })
+async function get(path: string, head = '', method = 'GET') {
+  const { route, captures } = createTestRoute({ proto: 'http', addr: `file://${createSite()}` })
   const client = openTestClient(route)
   client.send(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)
   await client.until(() => client.ended)
@@ -36,8 +35,8 @@ async function get(t: TestContext, path: string, head = '', method = 'GET') {
   }
 }
 
-test('a file is served with its type and length, and captured', async (t) => {
-  const { status, head, body, captures } = await get(t, '/a.txt')
+test('a file is served with its type and length, and captured', async () => {
+  const { status, head, body, captures } = await get('/a.txt')
 
   assert.equal(status, 200)
   assert.equal(body, '0123456789')
@@ -45,39 +44,39 @@ test('a file is served with its type and length, and captured', async (t) => {
   assert.match(captures.list()[0]?.response?.raw().toString() ?? '', /0123456789$/)
 })
 
-test('a directory serves its index, or an escaped listing', async (t) => {
-  assert.equal((await get(t, '/withindex/')).body, 'the index')
+test('a directory serves its index, or an escaped listing', async () => {
+  assert.equal((await get('/withindex/')).body, 'the index')
 
-  const { body } = await get(t, '/')
+  const { body } = await get('/')
   assert.match(body, /href="\.\/sub%20dir\/"/)
   assert.match(body, /&#60;img&#62;\.html/)
   assert.doesNotMatch(body, /\.env|<img>/)
 })
 
-test('a directory without a trailing slash is redirected', async (t) => {
-  const { status, head } = await get(t, '//withindex')
+test('a directory without a trailing slash is redirected', async () => {
+  const { status, head } = await get('//withindex')
 
   assert.equal(status, 301)
   assert.match(head, /Location: \/withindex\/\r\n/)
 })
 
-test('a file with a trailing slash does not exist', async (t) => {
-  assert.equal((await get(t, '/a.txt/')).status, 404)
-  assert.equal((await get(t, '/withindex/index.html/?x')).status, 404)
+test('a file with a trailing slash does not exist', async () => {
+  assert.equal((await get('/a.txt/')).status, 404)
+  assert.equal((await get('/withindex/index.html/?x')).status, 404)
 })
 
-test('ranges and HEAD are supported, other methods are rejected', async (t) => {
-  const range = await get(t, '/a.txt', 'Range: bytes=2-4\r\n')
+test('ranges and HEAD are supported, other methods are rejected', async () => {
+  const range = await get('/a.txt', 'Range: bytes=2-4\r\n')
   assert.equal(range.status, 206)
   assert.equal(range.body, '234')
-  assert.equal((await get(t, '/a.txt', 'Range: bytes=-3\r\n')).body, '789')
-  assert.equal((await get(t, '/a.txt', 'Range: bytes=99-\r\n')).status, 416)
-  assert.equal((await get(t, '/a.txt', '', 'HEAD')).body, '')
-  assert.equal((await get(t, '/a.txt', '', 'POST')).status, 405)
+  assert.equal((await get('/a.txt', 'Range: bytes=-3\r\n')).body, '789')
+  assert.equal((await get('/a.txt', 'Range: bytes=99-\r\n')).status, 416)
+  assert.equal((await get('/a.txt', '', 'HEAD')).body, '')
+  assert.equal((await get('/a.txt', '', 'POST')).status, 405)
 })
 
-test('a symbolic link within the directory is followed', async (t) => {
-  assert.equal((await get(t, '/inside.txt')).body, '0123456789')
+test('a symbolic link within the directory is followed', async () => {
+  assert.equal((await get('/inside.txt')).body, '0123456789')
 })
 
 const OUTSIDE = [
@@ -94,8 +93,8 @@ const OUTSIDE = [
 ]
 
 for (const path of OUTSIDE) {
-  test(`${path} is not served`, async (t) => {
-    const { status, body } = await get(t, path)
+  test(`${path} is not served`, async () => {
+    const { status, body } = await get(path)
 
     assert.equal(status, 404)
     assert.doesNotMatch(body, /SECRET/)

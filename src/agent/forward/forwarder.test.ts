@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTcp } from '../../../test/support/local-server.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { createAgentLog } from '../log/log.ts'
 import { createTestRoute, openTestClient } from './testing.ts'
 
@@ -170,12 +169,11 @@ test('localhost is dialled on IPv6 when nothing listens on IPv4', async (t) => {
 })
 
 test('a unix socket can be an upstream', async (t) => {
-  const dir = mkdtempSync(join(tmpdir(), 'adit-unix-'))
+  const dir = createTempDir()
   const path = join(dir, 'app.sock')
   const server = createServer((socket) => socket.end('unix')).listen(path)
   t.after(() => {
     server.close()
-    rmSync(dir, { recursive: true })
   })
   await once(server, 'listening')
   const { route } = createTestRoute({ proto: 'tcp', addr: `unix:${path}` })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTcp } from '../../../test/support/local-server.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { TimerWheel } from '../../base/io/timer-wheel.ts'
 import { silentAgentLog } from '../log/log.ts'
 import { createTestRoute, openTestClient } from './testing.ts'
@@ -107,10 +107,9 @@ test('an idle stream is never aborted', async (t) => {
   client.abort()
 })
 
-test('a client that reads nothing of a file is aborted too', async (t) => {
+test('a client that reads nothing of a file is aborted too', async () => {
   const { timers, advance } = createManualTimers()
-  const directory = mkdtempSync(join(tmpdir(), 'adit-files-'))
-  t.after(() => rmSync(directory, { recursive: true }))
+  const directory = createTempDir()
   writeFileSync(join(directory, 'large'), Buffer.alloc(3_000_000))
   const { route } = createTestRoute({ proto: 'http', addr: `file://${directory}` }, silentAgentLog, timers)
   const client = openTestClient(route)

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { CaptureFile } from './capture-file.ts'
 import { CaptureStore } from './capture-store.ts'
 
 const HEAD = Buffer.from('POST /x HTTP/1.1\r\nHost: a\r\nCookie: secret\r\n\r\n')
 const RESPONSE = Buffer.from('HTTP/1.1 200 OK\r\n\r\n')
 
-function createPath(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'captures-'))
-  t.after(() => rmSync(directory, { recursive: true }))
+function createPath(): string {
+  const directory = createTempDir()
   return join(directory, 'new', 'captures')
 }
 
@@ -33,8 +32,8 @@ function capture(store: CaptureStore, body: Buffer, now = 1000) {
   return captured
 }
 
-test('complete exchanges survive a restart, readable by their owner alone', async (t) => {
-  const path = createPath(t)
+test('complete exchanges survive a restart, readable by their owner alone', async () => {
+  const path = createPath()
   const { store, file } = open(path)
   const body = Buffer.alloc(100_000, 'body')
   const captured = capture(store, body)
@@ -69,8 +68,8 @@ test('complete exchanges survive a restart, readable by their owner alone', asyn
   await restarted.file.close()
 })
 
-test('a change of a pin and a clear reach the file', async (t) => {
-  const path = createPath(t)
+test('a change of a pin and a clear reach the file', async () => {
+  const path = createPath()
   const { store, file } = open(path)
   const captured = capture(store, Buffer.from('a'))
   await eventually(() => readFileSync(path, 'utf8').includes(captured.id))
@@ -88,8 +87,8 @@ test('a change of a pin and a clear reach the file', async (t) => {
   await third.file.close()
 })
 
-test('the file stays within the limit of the store, and pinned exchanges stay longest', async (t) => {
-  const path = createPath(t)
+test('the file stays within the limit of the store, and pinned exchanges stay longest', async () => {
+  const path = createPath()
   const { store, file } = open(path, 50_000)
   const pinned = capture(store, Buffer.from('kept'))
   store.pin(pinned, true)
@@ -109,8 +108,8 @@ test('the file stays within the limit of the store, and pinned exchanges stay lo
   await restarted.file.close()
 })
 
-test('a line that was cut off is skipped, and redacted values are not in the file', async (t) => {
-  const path = createPath(t)
+test('a line that was cut off is skipped, and redacted values are not in the file', async () => {
+  const path = createPath()
   const { store, file } = open(path, 1e6, ['cookie'])
   capture(store, Buffer.from('a'))
   await file.close()
@@ -125,7 +124,7 @@ test('a line that was cut off is skipped, and redacted values are not in the fil
 })
 
 test('a file that the agent did not write is left alone, and the message says so', (t) => {
-  const path = join(mkdtempSync(join(tmpdir(), 'captures-')), 'notes.txt')
+  const path = join(createTempDir(), 'notes.txt')
   t.after(() => rmSync(join(path, '..'), { recursive: true }))
   writeFileSync(path, 'my notes')
 

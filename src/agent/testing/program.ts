@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
@@ -17,13 +16,6 @@ export interface AgentProcess {
   until(condition: (program: AgentProcess) => boolean): Promise<void>
   /** Waits for the exit code or the signal. */
   waitForExit(): Promise<number | string>
-}
-
-/** Creates an empty home directory and removes it after the test. */
-export function createHome(t: TestContext): string {
-  const home = mkdtempSync(join(tmpdir(), 'adit-home-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
-  return home
 }
 
 /** The environment of a user without any configuration. */

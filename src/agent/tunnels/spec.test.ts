@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { createTestCa } from '../../../test/support/test-ca.ts'
 import type { EndpointDefinition, TunnelDefinition } from '../config/definitions.ts'
 import { toEndpointSpec, toTunnelSpec } from './spec.ts'
@@ -106,9 +106,8 @@ test('a Host is rewritten to the upstream, set to a value or preserved', () => {
   assert.equal(host('preserve'), undefined)
 })
 
-test('a certificate and key terminate TLS in the agent, with client certificates when authorities are set', async (t) => {
-  const dir = mkdtempSync(join(tmpdir(), 'adit-spec-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+test('a certificate and key terminate TLS in the agent, with client certificates when authorities are set', async () => {
+  const dir = createTempDir()
   const ca = await createTestCa()
   const { cert, key } = await ca.issue('app.test')
   writeFileSync(join(dir, 'key.pem'), key)

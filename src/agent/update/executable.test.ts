@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { openChannel } from './channel.ts'
 import { installExecutable, PLATFORM } from './executable.ts'
 
 const program = (version: string) => `#!/bin/sh\necho adit version ${version}\n`
 
 /** An installed executable of version 1.2.0, and a channel whose manifest offers `content` as version 1.3.0. */
-function createInstallation(t: TestContext, content: string, options: { gzip?: boolean } = {}) {
-  const dir = mkdtempSync(join(tmpdir(), 'adit-executable-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+function createInstallation(content: string, options: { gzip?: boolean } = {}) {
+  const dir = createTempDir()
   for (const name of ['bin', 'releases', 'releases/stable']) mkdirSync(join(dir, name))
   const installed = join(dir, 'bin', 'adit')
   writeFileSync(installed, program('1.2.0'))
@@ -30,8 +29,8 @@ function createInstallation(t: TestContext, content: string, options: { gzip?: b
 }
 
 for (const gzip of [false, true])
-  test(`a new version${gzip ? ', compressed,' : ''} replaces the executable and leaves the previous one beside it`, async (t) => {
-    const { bin, installed, install } = createInstallation(t, program('1.3.0'), { gzip })
+  test(`a new version${gzip ? ', compressed,' : ''} replaces the executable and leaves the previous one beside it`, async () => {
+    const { bin, installed, install } = createInstallation(program('1.3.0'), { gzip })
 
     await install()
 
@@ -45,8 +44,8 @@ for (const [what, content, message] of [
   ['exits with an error', '#!/bin/sh\nexit 1\n', /does not start on this system/],
   ['reports another version', program('1.3.1'), /reports "adit version 1\.3\.1", not version 1\.3\.0/],
 ] as const)
-  test(`an executable that ${what} changes nothing`, async (t) => {
-    const { bin, installed, install } = createInstallation(t, content)
+  test(`an executable that ${what} changes nothing`, async () => {
+    const { bin, installed, install } = createInstallation(content)
 
     await assert.rejects(install(), message)
 
@@ -54,9 +53,9 @@ for (const [what, content, message] of [
     assert.deepEqual(readdirSync(bin), ['adit'])
   })
 
-test('an executable that differs from its manifest is never started', async (t) => {
-  const mark = join(mkdtempSync(join(tmpdir(), 'adit-mark-')), 'started')
-  const { bin, published, install } = createInstallation(t, `#!/bin/sh\ntouch ${mark}\n`)
+test('an executable that differs from its manifest is never started', async () => {
+  const mark = join(createTempDir(), 'started')
+  const { bin, published, install } = createInstallation(`#!/bin/sh\ntouch ${mark}\n`)
 
   await assert.rejects(
     install({ [PLATFORM]: { ...published, sha256: 'a'.repeat(64) } }),
@@ -69,8 +68,8 @@ test('an executable that differs from its manifest is never started', async (t) 
   rmSync(join(mark, '..'), { recursive: true })
 })
 
-test('a channel without an executable for this platform says so', async (t) => {
-  const { published, install } = createInstallation(t, program('1.3.0'))
+test('a channel without an executable for this platform says so', async () => {
+  const { published, install } = createInstallation(program('1.3.0'))
 
   await assert.rejects(
     install({ 'plan9-mips': published }),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { ConfigError } from '../config/error.ts'
 import { readManifest, readUpdateKey } from './manifest.ts'
 
@@ -99,11 +99,10 @@ test('an archive of the maximum size and a file name of the maximum length are a
   assert.deepEqual(read({ ...VALID, archive }).archive, archive)
 })
 
-test('an update key is read from PEM, from a file and from 32 bytes in base64', (t) => {
+test('an update key is read from PEM, from a file and from 32 bytes in base64', () => {
   const pem = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const raw = Buffer.from(String(keys.publicKey.export({ format: 'jwk' }).x), 'base64url')
-  const dir = mkdtempSync(join(tmpdir(), 'adit-key-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+  const dir = createTempDir()
   // A part of these names could be a key in base64.
   const files = ['key.pem', `.${'k'.repeat(43)}`, `${'k'.repeat(43)}.pem`].map((name) => join(dir, name))
   for (const file of files) writeFileSync(file, pem)

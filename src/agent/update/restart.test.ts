@@ -3,20 +3,21 @@ import { execFileSync } from 'node:child_process'
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { bundle } from '../../../scripts/build/bundle.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { BASE_ROOT, VERSION } from '../../base/version.ts'
 import { StreamType } from '../../protocol/index.ts'
 import { TestGateway } from '../testing/gateway.ts'
 import { startHttpService } from '../testing/local-api.ts'
-import { cleanEnv, createHome, gatewayFlags, startProgram } from '../testing/program.ts'
+import { cleanEnv, gatewayFlags, startProgram } from '../testing/program.ts'
 
 const NEXT = VERSION.replace(/\d+$/, (patch) => String(Number(patch) + 1))
 
 /** A copy of this checkout that can be updated, and a channel with the package of its next version. */
-async function createInstallation(t: TestContext) {
-  const home = createHome(t)
+async function createInstallation() {
+  const home = createTempDir()
   const root = join(home, 'adit')
   mkdirSync(root)
   for (const each of [
@@ -67,7 +68,7 @@ async function createInstallation(t: TestContext) {
 
 test('after an update and a restart by the server the new version runs under the same process id and names', async (t) => {
   const gateway = await TestGateway.start(t)
-  const { home, root, updates } = await createInstallation(t)
+  const { home, root, updates } = await createInstallation()
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const program = startProgram(
     t,

@@ -2,19 +2,11 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { silentAgentLog } from '../log/log.ts'
 import { isNewer, isSameMajor } from './release.ts'
 import { UpdateRejected, Updater } from './updater.ts'
@@ -22,9 +14,8 @@ import { UpdateRejected, Updater } from './updater.ts'
 const keys = generateKeyPairSync('ed25519')
 const PUBLIC = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
 
-function createInstallation(t: TestContext) {
-  const dir = mkdtempSync(join(tmpdir(), 'adit-update-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+function createInstallation() {
+  const dir = createTempDir()
   const root = join(dir, 'adit')
   mkdirSync(root)
   writeFileSync(
@@ -86,8 +77,8 @@ function createUpdater(root: string, settings: { url?: string; check?: boolean; 
 const rejectedWith = (message: RegExp) => (error: unknown) =>
   error instanceof UpdateRejected && message.test(error.message)
 
-test('a signed newer version is installed beside the running one', async (t) => {
-  const { dir, root } = createInstallation(t)
+test('a signed newer version is installed beside the running one', async () => {
+  const { dir, root } = createInstallation()
   const update = createUpdater(root, { url: publish(dir, '1.3.0') })
 
   const { version, done } = await update.begin()
@@ -100,7 +91,7 @@ test('a signed newer version is installed beside the running one', async (t) => 
 })
 
 test('an update over HTTP is installed the same way', async (t) => {
-  const { dir, root } = createInstallation(t)
+  const { dir, root } = createInstallation()
   const releases = publish(dir, '1.2.1')
   const server = createServer((request, response) => {
     const path = join(releases, request.url ?? '')
@@ -117,8 +108,8 @@ test('an update over HTTP is installed the same way', async (t) => {
   assert.equal(readlinkSync(join(root, 'versions', 'current')), '1.2.1')
 })
 
-test('two updates cannot run at once', async (t) => {
-  const { dir, root } = createInstallation(t)
+test('two updates cannot run at once', async () => {
+  const { dir, root } = createInstallation()
   const update = createUpdater(root, { url: publish(dir, '1.3.0') })
 
   const first = update.begin()
@@ -126,8 +117,8 @@ test('two updates cannot run at once', async (t) => {
   await (await first).done
 })
 
-test('disabled checks, a missing channel and no newer version are reported as reasons', async (t) => {
-  const { dir, root } = createInstallation(t)
+test('disabled checks, a missing channel and no newer version are reported as reasons', async () => {
+  const { dir, root } = createInstallation()
 
   await assert.rejects(createUpdater(root, { check: false }).begin(), rejectedWith(/checks are disabled/))
   await assert.rejects(createUpdater(root).begin(), rejectedWith(/no update channel/))
@@ -137,8 +128,8 @@ test('disabled checks, a missing channel and no newer version are reported as re
   )
 })
 
-test('a new major version is never installed', async (t) => {
-  const { dir, root } = createInstallation(t)
+test('a new major version is never installed', async () => {
+  const { dir, root } = createInstallation()
 
   await assert.rejects(
     createUpdater(root, { url: publish(dir, '2.0.0') }).begin(),
@@ -146,8 +137,8 @@ test('a new major version is never installed', async (t) => {
   )
 })
 
-test('a manifest that was modified, or signed with another key, is rejected', async (t) => {
-  const { dir, root } = createInstallation(t)
+test('a manifest that was modified, or signed with another key, is rejected', async () => {
+  const { dir, root } = createInstallation()
   const other = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString()
 
   await assert.rejects(
@@ -160,8 +151,8 @@ test('a manifest that was modified, or signed with another key, is rejected', as
   )
 })
 
-test('a modified archive leaves nothing behind, and the update can be retried', async (t) => {
-  const { dir, root } = createInstallation(t)
+test('a modified archive leaves nothing behind, and the update can be retried', async () => {
+  const { dir, root } = createInstallation()
   const update = createUpdater(root, { url: publish(dir, '1.3.0', { tamper: 'archive' }) })
 
   const { done } = await update.begin()
@@ -172,8 +163,8 @@ test('a modified archive leaves nothing behind, and the update can be retried', 
   await (await update.begin()).done
 })
 
-test('a version that needs other packages is rejected', async (t) => {
-  const { dir, root } = createInstallation(t)
+test('a version that needs other packages is rejected', async () => {
+  const { dir, root } = createInstallation()
 
   const { done } = await createUpdater(root, {
     url: publish(dir, '1.3.0', { dependencies: { yaml: '3.0.0' } }),
@@ -182,8 +173,8 @@ test('a version that needs other packages is rejected', async (t) => {
   await assert.rejects(done, rejectedWith(/needs yaml 3\.0\.0/))
 })
 
-test('a version that needs a newer Node is rejected', async (t) => {
-  const { dir, root } = createInstallation(t)
+test('a version that needs a newer Node is rejected', async () => {
+  const { dir, root } = createInstallation()
 
   const { done } = await createUpdater(root, {
     url: publish(dir, '1.3.0', { engines: { node: '>=999.1.0' } }),

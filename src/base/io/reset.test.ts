@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { resetSocket } from './reset.ts'
 
 /** Both ends of a connection. */
@@ -52,8 +51,7 @@ test('connections without resets are destroyed: TLS and a Unix socket', async (t
   const tcp = await connectPair(t)
   const secure = connectTls({ socket: tcp.local })
   secure.on('error', () => {})
-  const dir = mkdtempSync(join(tmpdir(), 'adit-reset-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+  const dir = createTempDir()
   const pipe = await connectPair(t, join(dir, 'socket'))
 
   resetSocket(secure)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { tempDir } from '../../../test/support/api.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { systemClock } from '../../base/clock.ts'
 import { silentLog } from '../../base/log.ts'
 import { openStore } from '../../store/index.ts'
@@ -21,7 +21,7 @@ const subject = platformSubject('adit.test')!
 
 /** The platform's own certificate in a store, and an authority that suggests a renewal window. */
 async function startPoller(t: TestContext, window: { start: number; end: number } | undefined) {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const clock = systemClock
   const masterKeyFile = join(dataDir, 'master.key')
   const store = await openStore({ dataDir, masterKeyFile, clock, log: silentLog })

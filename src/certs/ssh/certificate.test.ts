@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { createRandom, type SeededRandom } from '../../../test/support/random.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { CertificateProblem, type CertificateProblemCode } from '../problem.ts'
 import { createSshAuthority, type SshAuthorityKeys, type SshAuthorityRequest } from './authority.ts'
 import { newSshSerial, type SshCertificateRequest, signSshCertificate } from './certificate.ts'
 import { parseSshPublicKey, type SshPublicKey } from './public-key.ts'
 import { wireString } from './wire.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'adit-ssh-'))
-after(() => rmSync(folder, { recursive: true }))
+const folder = createTempDir()
 const path = (name: string) => join(folder, name)
 const sshKeygen = (...args: string[]) =>
   execFileSync('ssh-keygen', args, {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { findFreePorts } from '../../../test/support/free-ports.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { createSshAuthority, type SshAuthorityKeys } from './authority.ts'
 import { type SshCertificateRequest, signSshCertificate } from './certificate.ts'
 import { parseSshPublicKey } from './public-key.ts'
@@ -26,8 +27,7 @@ interface Server {
 }
 
 async function startSshd(t: TestContext, authorityKey: string): Promise<Server> {
-  const folder = mkdtempSync(join(tmpdir(), 'adit-sshd-'))
-  t.after(() => rmSync(folder, { recursive: true }))
+  const folder = createTempDir()
   chmodSync(folder, 0o700)
   mkdirSync('/run/sshd', { recursive: true })
   const path = (name: string) => join(folder, name)
@@ -106,11 +106,10 @@ async function listening(output: Readable): Promise<void> {
 const clientKey = reason ? { privateKey: '', publicKey: '' } : makeClientKey()
 
 function makeClientKey() {
-  const folder = mkdtempSync(join(tmpdir(), 'adit-sshd-key-'))
+  const folder = createTempDir()
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, 'id')])
   const read = (name: string) => readFileSync(join(folder, name), 'utf8')
   const pair = { privateKey: read('id'), publicKey: read('id.pub') }
-  rmSync(folder, { recursive: true })
   return pair
 }
 

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { CertificateProblem, type CertificateProblemCode } from '../problem.ts'
 import { createSshAuthority, formatSshPublicKey } from './authority.ts'
 import { parseSshPublicKey, toSshBlob } from './public-key.ts'
 import { wireInteger, wireString } from './wire.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'adit-sshkey-'))
-after(() => rmSync(folder, { recursive: true }))
+const folder = createTempDir()
 const sshKeygen = (...args: string[]) =>
   execFileSync('ssh-keygen', args, { cwd: folder, stdio: 'pipe' }).toString()
 

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
-import { tempDir } from '../../../test/support/api.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { createTestCa, type TlsIdentity } from '../../../test/support/test-ca.ts'
 import { CommandFailure } from '../../base/command-line.ts'
 import { CertificateFiles, readCertificateFiles } from './certificate-files.ts'
@@ -14,8 +14,8 @@ const ca = await createTestCa()
 const wildcard = await ca.issue(domain, `*.${domain}`)
 const renewed = await ca.issue(domain, `*.${domain}`)
 
-async function createFiles(t: TestContext, identity: TlsIdentity) {
-  const dir = await tempDir(t)
+async function createFiles(identity: TlsIdentity) {
+  const dir = createTempDir()
   const paths = { certFile: join(dir, 'tls.pem'), keyFile: join(dir, 'tls.key') }
   const write = async ({ cert, key }: Partial<TlsIdentity>) => {
     if (cert !== undefined) await writeFile(paths.certFile, cert)
@@ -27,7 +27,7 @@ async function createFiles(t: TestContext, identity: TlsIdentity) {
 
 /** Opens the files of a server, at a time relative to now, with what it logs. */
 async function openFiles(t: TestContext, { ageMs = 0 } = {}) {
-  const { paths, write } = await createFiles(t, wildcard)
+  const { paths, write } = await createFiles(wildcard)
   const lines: { level: number; msg: string; reason?: string }[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   let now = Date.now() + ageMs
@@ -44,11 +44,11 @@ async function openFiles(t: TestContext, { ageMs = 0 } = {}) {
   }
 }
 
-test('the files are served for the names of the domain that they are for', async (t) => {
+test('the files are served for the names of the domain that they are for', async () => {
   const bare = await ca.issue(`*.${domain}`, 'other.test')
 
-  const whole = await readCertificateFiles((await createFiles(t, wildcard)).paths, domain)
-  const partial = await readCertificateFiles((await createFiles(t, bare)).paths, domain)
+  const whole = await readCertificateFiles((await createFiles(wildcard)).paths, domain)
+  const partial = await readCertificateFiles((await createFiles(bare)).paths, domain)
 
   assert.deepEqual(whole.names, [domain, `*.${domain}`])
   assert.deepEqual(partial.names, [`*.${domain}`])
@@ -72,8 +72,8 @@ const rejected: [string, Partial<TlsIdentity>, RegExp][] = [
   ['text', { cert: 'hello' }, /^--tls-cert \S+: The certificate is not PEM/],
 ]
 for (const [name, change, sentence] of rejected)
-  test(`${name}: the server does not start and says why`, async (t) => {
-    const { paths } = await createFiles(t, { ...wildcard, ...change })
+  test(`${name}: the server does not start and says why`, async () => {
+    const { paths } = await createFiles({ ...wildcard, ...change })
 
     await assert.rejects(
       readCertificateFiles(paths, domain),
@@ -81,8 +81,8 @@ for (const [name, change, sentence] of rejected)
     )
   })
 
-test('a file that does not exist is named with its flag', async (t) => {
-  const { paths } = await createFiles(t, wildcard)
+test('a file that does not exist is named with its flag', async () => {
+  const { paths } = await createFiles(wildcard)
   await rm(paths.keyFile)
 
   await assert.rejects(

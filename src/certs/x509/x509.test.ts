@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { CertificateProblem, type CertificateProblemCode } from '../problem.ts'
 import { createAuthority } from './authority.ts'
 import { readCertificateAuthority, readTlsCertificate } from './x509.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'adit-x509-'))
-after(() => rmSync(folder, { recursive: true }))
+const folder = createTempDir()
 const path = (name: string) => join(folder, name)
 const openssl = (...args: string[]) =>
   execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' }).toString()

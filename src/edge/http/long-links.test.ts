@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { get, type IncomingMessage } from 'node:http'
 import {
   connect as connectHttp2,
@@ -10,13 +10,13 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { startDelayRelay } from '../../../test/support/delay-relay.ts'
 import { startHttp } from '../../../test/support/local-server.ts'
 import { ObservedBudget } from '../../../test/support/observed-budget.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { startEdge } from '../testing/edge.ts'
 import { createLocalTunnel, type LocalTunnel, TestTunnels } from '../testing/tunnels.ts'
@@ -68,8 +68,7 @@ test('an upload of curl over a long link does too', async (t) => {
     createLocalTunnel(upstream, { proto: 'https' }),
   )
   const port = await startDelayRelay(t, tlsPort, ONE_WAY_MS)
-  const directory = await mkdtemp(join(tmpdir(), 'adit-upload-'))
-  t.after(() => rm(directory, { recursive: true }))
+  const directory = createTempDir()
   await writeFile(join(directory, 'payload'), payload)
   await writeFile(join(directory, 'ca.pem'), ca)
 

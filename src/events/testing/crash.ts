@@ -3,9 +3,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { tempDir } from '../../../test/support/api.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createRandom } from '../../../test/support/random.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { DurableStore } from '../../store/index.ts'
 import { createTestEvents, createWriter, openTestStore } from './platform.ts'
@@ -31,7 +31,7 @@ export async function assertDeliveredDespiteKills(
     received.set(object.id, (received.get(object.id) ?? new Set()).add(headers['webhook-id']!))
     return { status: 204 }
   })
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const store = await openTestStore(t, systemClock, { dataDir })
   const operator = createTestEvents(t, store, systemClock)
   const writer = createWriter(store)

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import type { Clock } from '../../base/clock.ts'
 import { newId } from '../../base/id.ts'
 import { silentLog } from '../../base/log.ts'
@@ -30,18 +29,15 @@ export class ManualClock implements Clock {
 
 export const ACCOUNT = 'ac_000000000000000000000000001'
 
-/** Opens a store in a directory, by default a new one; the directory is removed with the test. */
+/** Opens a store in a directory, by default a new one. */
 export async function openTestStore(
   t: TestContext,
   clock: Clock,
-  { url, dataDir = mkdtempSync(join(tmpdir(), 'adit-events-')) }: { url?: string; dataDir?: string } = {},
+  { url, dataDir = createTempDir() }: { url?: string; dataDir?: string } = {},
 ): Promise<DurableStore> {
   const masterKeyFile = join(dataDir, 'master.key')
   const store = await openStore({ url, dataDir, masterKeyFile, clock, log: silentLog })
-  t.after(async () => {
-    await store.close()
-    rmSync(dataDir, { recursive: true, force: true })
-  })
+  t.after(() => store.close())
   return store
 }
 

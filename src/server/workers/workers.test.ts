@@ -5,18 +5,19 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { fetchHost, startAgent } from '../../../test/support/agents.ts'
-import { createClient, tempDir } from '../../../test/support/api.ts'
+import { createClient } from '../../../test/support/api.ts'
 import { eventually, eventuallyEqual } from '../../../test/support/eventually.ts'
 import { listen, startHttp } from '../../../test/support/local-server.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { type ServerProcess, startServerProcess } from '../../../test/support/server-process.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { sendHttps } from '../../edge/testing/client.ts'
 
 /** Requests on connections of their own: that all of them reach the same of two workers is practically impossible. */
 const MANY = 40
 
 async function startWorkers(t: TestContext, flags: readonly string[] = [], dataDir?: string) {
-  const directory = dataDir ?? (await tempDir(t))
+  const directory = dataDir ?? createTempDir()
   return startServerProcess(t, directory, ['--workers', '2', ...flags])
 }
 
@@ -171,7 +172,7 @@ test('a stop lets requests at workers finish, and ends all processes', async (t)
 })
 
 test('workers end with their control process, and the next start works at once', async (t) => {
-  const dataDir = await tempDir(t)
+  const dataDir = createTempDir()
   const server = await startWorkers(t, [], dataDir)
   const workers = [1, 2].map((number) => findWorker(server, number)!)
   await server.kill()

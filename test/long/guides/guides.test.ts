@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { tempDir } from '../../support/api.ts'
+import { createTempDir } from '../../support/temp-dir.ts'
 import { missingLines, readSteps, type Step } from './guide.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -72,7 +72,7 @@ async function runGuide(directory: string, steps: readonly Step[]) {
 
 for (const file of (await readdir(guides)).filter((name) => name.endsWith('.md') && name !== 'index.md'))
   test(`every command of the guide ${file} works`, { skip, timeout: 300_000 }, async (t) => {
-    const directory = await tempDir(t)
+    const directory = createTempDir()
     await mkdir(join(directory, 'work'))
     const steps = readSteps(await readFile(join(guides, file), 'utf8'))
     for (const step of steps)

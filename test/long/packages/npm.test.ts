@@ -1,15 +1,14 @@
 // The npm packages as users install them: packed, installed without a registry, and run on every supported version of Node.
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
-import { createHome, startProgram } from '../../../src/agent/testing/program.ts'
-import { tempDir } from '../../support/api.ts'
+import { before, test } from 'node:test'
+import { startProgram } from '../../../src/agent/testing/program.ts'
 import { startHttp } from '../../support/local-server.ts'
 import { startServerProcess } from '../../support/server-process.ts'
+import { createTempDir } from '../../support/temp-dir.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
@@ -23,7 +22,7 @@ let scratch: string
 const tarballs: Partial<Record<PackageName, string>> = {}
 
 before(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'adit-packages-'))
+  scratch = createTempDir()
   execFileSync(process.execPath, [join(root, 'scripts', 'build.ts')], { stdio: 'pipe' })
   execFileSync('npm', ['pack', '.', './dist/adit-agent', '--pack-destination', scratch], {
     cwd: root,
@@ -32,8 +31,6 @@ before(async () => {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   for (const name of ['adit', 'adit-agent'] as const) tarballs[name] = join(scratch, `${name}-${version}.tgz`)
 })
-
-after(() => rm(scratch, { recursive: true, force: true }))
 
 /** The directory of a `node` program of this version. */
 async function installNode(version: string): Promise<string> {
@@ -60,8 +57,8 @@ function environment(nodeDir: string, home: string): Record<string, string> {
   }
 }
 
-async function installGlobally(t: TestContext, name: PackageName, nodeDir: string) {
-  const home = createHome(t)
+async function installGlobally(name: PackageName, nodeDir: string) {
+  const home = createTempDir()
   const env = environment(nodeDir, home)
   const prefix = join(home, 'prefix')
   execFileSync('npm', ['install', '--global', '--prefix', prefix, tarballs[name]!], { env, stdio: 'pipe' })
@@ -69,8 +66,8 @@ async function installGlobally(t: TestContext, name: PackageName, nodeDir: strin
 }
 
 /** A project that has the package installed and whose `main.ts` was type-checked and compiled. */
-async function createProject(t: TestContext, env: Record<string, string>, main: string): Promise<string> {
-  const project = await tempDir(t)
+async function createProject(env: Record<string, string>, main: string): Promise<string> {
+  const project = createTempDir()
   await writeFile(join(project, 'package.json'), '{"type":"module"}')
   await writeFile(join(project, 'main.ts'), main)
   const run = (program: string, args: string[]) =>
@@ -101,7 +98,7 @@ const portOf = (url: string | null | undefined) => Number(new URL(url!).port)
 
 for (const version of SUPPORTED) {
   test(`on Node ${version}, the installed package runs a server with its pages, and an agent`, async (t) => {
-    const { home, env, prefix, adit } = await installGlobally(t, 'adit', await installNode(version))
+    const { home, env, prefix, adit } = await installGlobally('adit', await installNode(version))
     const local = await startHttp(t, (_request, response) => response.end('hello from the local service'))
 
     const server = await startServerProcess(t, env.ADIT_DATA_DIR!, [], { program: adit, environment: env })
@@ -130,11 +127,10 @@ for (const version of SUPPORTED) {
 
   test(`on Node ${version}, a project of its own type-checks against the library and runs it`, async (t) => {
     const nodeDir = await installNode(version)
-    const { env, adit } = await installGlobally(t, 'adit', nodeDir)
+    const { env, adit } = await installGlobally('adit', nodeDir)
     const server = await startServerProcess(t, env.ADIT_DATA_DIR!, [], { program: adit, environment: env })
     const local = await startHttp(t, (_request, response) => response.end('hello'))
     const project = await createProject(
-      t,
       env,
       `import { type AgentHandle, connect, forward, type ForwardedTunnel } from 'adit'
 const tunnel: ForwardedTunnel = await forward({ addr: ${local}, schemes: ['http'] })
@@ -159,10 +155,9 @@ setTimeout(() => void Promise.all([tunnel.close(), agent.close()]), 1e9)
 for (const version of SUPPORTED)
   test(`on Node ${version}, a project of its own manages an account with adit/api`, async (t) => {
     const nodeDir = await installNode(version)
-    const { env, adit } = await installGlobally(t, 'adit', nodeDir)
+    const { env, adit } = await installGlobally('adit', nodeDir)
     const server = await startServerProcess(t, env.ADIT_DATA_DIR!, [], { program: adit, environment: env })
     const project = await createProject(
-      t,
       env,
       `import { ApiError, createClient, type IPPolicy } from 'adit/api'
 const client = createClient()
@@ -186,8 +181,8 @@ console.log(JSON.stringify([descriptions, error instanceof ApiError && error.sta
     await server.stop()
   })
 
-test('the agent alone is small and runs by npx', async (t) => {
-  const { env, prefix, adit } = await installGlobally(t, 'adit-agent', await installNode(SUPPORTED[0]!))
+test('the agent alone is small and runs by npx', async () => {
+  const { env, prefix, adit } = await installGlobally('adit-agent', await installNode(SUPPORTED[0]!))
 
   const npx = execFileSync('npx', ['--yes', `--package=${tarballs['adit-agent']}`, 'adit', 'version'], {
     env,
@@ -201,9 +196,9 @@ test('the agent alone is small and runs by npx', async (t) => {
 })
 
 for (const version of REJECTED) {
-  test(`Node ${version} is rejected with one sentence`, async (t) => {
+  test(`Node ${version} is rejected with one sentence`, async () => {
     const nodeDir = await installNode(version)
-    const home = createHome(t)
+    const home = createTempDir()
     execFileSync('tar', ['-xzf', tarballs.adit!, '-C', home])
 
     const { status, stderr, stdout } = spawnSync(

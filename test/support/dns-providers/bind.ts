@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { tempDir } from '../api.ts'
 import { eventually } from '../eventually.ts'
 import { findFreePorts } from '../free-ports.ts'
+import { createTempDir } from '../temp-dir.ts'
 import type { ProviderStandIn, StandInOptions } from './stand-in.ts'
 
 /** A real BIND that takes updates signed with one key. */
@@ -17,7 +17,7 @@ export interface Bind extends ProviderStandIn {
 
 /** Starts BIND with these zones. A second key is known to it, but may change nothing. */
 export async function startBind(t: TestContext, { zones, records = [] }: StandInOptions): Promise<Bind> {
-  const dir = await tempDir(t)
+  const dir = createTempDir()
   const port = await findFreePorts(1)
   const secret = randomBytes(32).toString('base64')
   for (const zone of zones) {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { standIns } from '../../../../test/support/dns-providers/index.ts'
 import { fail as awsError } from '../../../../test/support/dns-providers/route53.ts'
 import type { ApiReply, ApiStandIn } from '../../../../test/support/dns-providers/stand-in.ts'
+import { createTempDir } from '../../../../test/support/temp-dir.ts'
 import { CommandFailure } from '../../../base/command-line.ts'
 import { createOutbound } from '../../../base/outbound/outbound.ts'
 import type { DnsProvider } from './provider.ts'
@@ -178,8 +178,7 @@ test('missing and invalid variables are named', async (t) => {
 
 test('a credentials file wins over the environment and is read again for each job', async (t) => {
   const standIn = await standIns.cloudflare(t, { zones: ZONES })
-  const dir = await mkdtemp(join(tmpdir(), 'adit-credentials-'))
-  t.after(() => rm(dir, { recursive: true }))
+  const dir = createTempDir()
   const file = join(dir, 'dns.env')
   await writeFile(file, '# DNS\nCLOUDFLARE_API_TOKEN="outdated"\n')
   const outbound = createOutbound({ allow: ['127.0.0.0/8'] })
