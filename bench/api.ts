@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { newId } from '../src/base/id.ts'
 import { type LoadResult, measure, request } from './load.ts'
+import { BODY, insertRows } from './rows.ts'
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 0.6)
 const MANY_ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000)
@@ -70,40 +71,12 @@ async function fetchJson(server: Server, path: string): Promise<Record<string, u
   return (await response.json()) as Record<string, unknown>
 }
 
-const BODY = { description: 'created by the benchmark', metadata: '{"team":"blue","purpose":"measuring"}' }
-
 /** Starts a server with this many resources and returns a sample of their ids. */
 async function startWithRows(rows: number): Promise<{ server: Server; ids: string[] }> {
   const dataDir = join(home, String(rows))
   await (await startServer(dataDir)).stop()
   const ids = insertRows(dataDir, rows)
   return { server: await startServer(dataDir), ids }
-}
-
-/** Inserts rows directly into the table until it has this many. */
-function insertRows(dataDir: string, rows: number): string[] {
-  const database = new DatabaseSync(join(dataDir, 'adit.db'))
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000')
-  const account = String(
-    database.prepare("SELECT account FROM resources WHERE kind = 'users'").get()!.account,
-  )
-  const count = Number(
-    database.prepare("SELECT count(*) AS count FROM resources WHERE kind = 'ip_policies'").get()!.count,
-  )
-  const insert = database.prepare(
-    "INSERT INTO resources (account, kind, id, data, sealed, revision, created_at) VALUES (?, 'ip_policies', ?, ?, NULL, 1, ?)",
-  )
-  const data = JSON.stringify(BODY)
-  const from = Date.now() - rows * 10
-  database.exec('BEGIN')
-  for (let row = count; row < rows; row++)
-    insert.run(account, newId('ipp', from + row * 10), data, from + row * 10)
-  database.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE)')
-  const sampled = database
-    .prepare("SELECT id FROM resources WHERE kind = 'ip_policies' ORDER BY random() LIMIT 20000")
-    .all()
-  database.close()
-  return sampled.map(({ id }) => String(id))
 }
 
 /** Bare inserts per second, each in its own transaction and flushed to disk. */

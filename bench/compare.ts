@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Candidate } from './tunnel/candidates.ts'
@@ -9,19 +10,24 @@ import { ADIT_PROGRAM, startAgent, startServer } from './tunnel/platform.ts'
 import { cpuSeconds, withPrograms } from './tunnel/processes.ts'
 import { type BenchUpstream, pathOf, startUpstream } from './tunnel/upstream.ts'
 
-const USAGE = `Usage: npm run bench:compare -- REVISION [--rounds N] [--seconds N] [--load TEXT]
+const USAGE = `Usage: npm run bench:compare -- REVISION [--starts N] [--rounds N] [--seconds N] [--load TEXT]
 
 Measures this checkout and another revision in one run, in alternation: CPU time of server and agent per request or byte.
-Prints the ratio of the medians for each load, or for those whose names contain TEXT; above 1, this checkout costs more.
+Both are started anew N times, because what one start of a program costs differs by up to a fifth from the next.
+Prints the ratio of the medians over all starts for each load, or for those whose names contain TEXT, and the range of
+the ratios of single starts; above 1, this checkout costs more.
 `
 const WARM_UP_SECONDS = 3
 const TCP_PORTS = { before: '21000-21999', now: '22000-22999' } as const
+type Side = keyof typeof TCP_PORTS
+const SIDES: readonly Side[] = ['before', 'now']
 const ROOT = join(import.meta.dirname, '..')
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    rounds: { type: 'string', default: '9' },
+    starts: { type: 'string', default: '7' },
+    rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '2' },
     load: { type: 'string', default: '' },
     help: { type: 'boolean', short: 'h', default: false },
@@ -31,30 +37,59 @@ const [revision] = positionals
 if (values.help || revision === undefined) {
   console.log(USAGE)
   process.exitCode = values.help ? 0 : 1
-} else await withPrograms((dir) => compare(dir, revision))
+} else await compare(revision)
 
-async function compare(dir: string, revision: string): Promise<void> {
-  const checkout = join(dir, 'checkout')
+async function compare(revision: string): Promise<void> {
+  const checkout = mkdtempSync(join(tmpdir(), 'adit-compare-'))
   execFileSync('git', ['worktree', 'add', '--quiet', '--detach', checkout, revision], { cwd: ROOT })
   try {
     execFileSync('sh', [join(checkout, 'scripts', 'setup.sh')], { stdio: ['ignore', 'ignore', 'inherit'] })
-    const upstream = await startUpstream(dir)
     const programs = { before: join(checkout, 'bin', 'adit'), now: ADIT_PROGRAM }
-    const before = await startCandidate(dir, 'before', programs.before, upstream)
-    const now = await startCandidate(dir, 'now', programs.now, upstream)
-    for (const { http } of [before, now])
-      if (http) await measureRequests(http, pathOf('128 B'), 50, WARM_UP_SECONDS)
     const loads = LOCAL_LOADS.filter(({ name }) => name !== IDLE && name.includes(values.load))
-    for (const load of loads) await compareLoad(load, before, now)
+    const costs = new Map(loads.map((load) => [load, { before: [], now: [] } as Costs]))
+    for (let start = 0; start < Number(values.starts); start++) {
+      const order = start % 2 === 0 ? SIDES : SIDES.toReversed()
+      await withPrograms((dir) => measureStart(dir, programs, order, costs))
+    }
+    for (const [load, measured] of costs) report(load, measured)
   } finally {
     execFileSync('git', ['worktree', 'remove', '--force', checkout], { cwd: ROOT })
   }
 }
 
+/** The cost of a load in each start. */
+type Costs = Record<Side, number[]>
+
+/** Starts both sides and adds the cost of each load, the median of some rounds. */
+async function measureStart(
+  dir: string,
+  programs: Record<Side, string>,
+  order: readonly Side[],
+  costs: ReadonlyMap<Load, Costs>,
+): Promise<void> {
+  const upstream = await startUpstream(dir)
+  const candidates: [Side, Candidate][] = []
+  for (const side of order) candidates.push([side, await startCandidate(dir, side, programs[side], upstream)])
+  for (const [, { http }] of candidates)
+    if (http) await measureRequests(http, pathOf('128 B'), 50, WARM_UP_SECONDS)
+  for (const [load, measured] of costs) {
+    const rounds: Costs = { before: [], now: [] }
+    for (let round = 0; round < Number(values.rounds); round++)
+      for (const [side, candidate] of candidates) rounds[side].push(await measureCost(load, candidate))
+    for (const side of SIDES) measured[side].push(median(rounds[side]))
+  }
+}
+
+function report(load: Load, { before, now }: Costs): void {
+  const ratios = before.map((cost, start) => now[start]! / cost)
+  const range = `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`
+  console.log(`${load.name.padEnd(40)} ${(median(now) / median(before)).toFixed(3)}  (${range})`)
+}
+
 /** Server and agent of a checkout, each in one process. */
 async function startCandidate(
   dir: string,
-  name: keyof typeof TCP_PORTS,
+  name: Side,
   program: string,
   upstream: BenchUpstream,
 ): Promise<Candidate> {
@@ -83,18 +118,6 @@ async function startCandidate(
     tcp: Number(new URL(raw.public_url).port),
     parts: { edge: platform.edge, agent },
   }
-}
-
-async function compareLoad(load: Load, before: Candidate, now: Candidate): Promise<void> {
-  const costs = new Map<Candidate, number[]>([
-    [before, []],
-    [now, []],
-  ])
-  for (let round = 0; round < Number(values.rounds); round++)
-    for (const candidate of round % 2 === 0 ? [before, now] : [now, before])
-      costs.get(candidate)!.push(await measureCost(load, candidate))
-  const [earlier, current] = [median(costs.get(before)!), median(costs.get(now)!)]
-  console.log(`${load.name.padEnd(40)} ${(current / earlier).toFixed(3)}`)
 }
 
 /** CPU seconds per request or byte. */

@@ -19,6 +19,8 @@ export interface Load {
 
 const IDLE_CONNECTIONS = 1000
 const STALLED_READERS = 200
+/** Beside many readers, one that goes on reading is told from one that stops by the megabytes that it has taken. */
+const STALLED_RAMP_UP_SECONDS = 5
 
 export const DIRECTIONS = ['down', 'up'] as const
 export const REQUESTS = (body: BodySize, connections: number) =>
@@ -95,7 +97,7 @@ function transfer(protocol: 'HTTP/1.1' | 'HTTP/2', direction: Direction, streams
     name: LONG(protocol, direction, streams),
     run({ http, http2 }, seconds, upstream) {
       const target = protocol === 'HTTP/1.1' ? http : http2
-      return target && measureTransfer(target, protocol, direction, streams, seconds, upstream!)
+      return target && measureTransfer(target, protocol, direction, streams, upstream!, { seconds })
     },
   }
 }
@@ -123,7 +125,10 @@ async function measureStalled(
     return closeStalled
   })
   try {
-    const measured = await measureTransfer(http!, 'HTTP/1.1', 'down', 1, seconds, upstream)
+    const measured = await measureTransfer(http!, 'HTTP/1.1', 'down', 1, upstream, {
+      seconds,
+      rampUpSeconds: STALLED_RAMP_UP_SECONDS,
+    })
     return { ...measured, growthMib: growth / 1024 }
   } finally {
     close()

@@ -29,7 +29,7 @@ export async function startServer(
   program = ADIT_PROGRAM,
 ): Promise<BenchPlatform> {
   const home = join(dir, 'home')
-  mkdirSync(home)
+  mkdirSync(home, { recursive: true })
   const dataDir = join(home, 'data')
   const env = { PATH: process.env.PATH, HOME: home, ADIT_DATA_DIR: dataDir, ...extraEnv }
   const addresses = LISTENERS.flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])

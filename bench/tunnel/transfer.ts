@@ -50,8 +50,8 @@ export async function measureTransfer(
   protocol: Protocol,
   direction: Direction,
   streams: number,
-  seconds: number,
   upstream: BulkUpstream,
+  { seconds, rampUpSeconds = RAMP_UP_SECONDS }: { seconds: number; rampUpSeconds?: number },
 ): Promise<Measurement> {
   const open = protocol === 'HTTP/1.1' ? openHttp : openHttp2
   let downloaded = 0
@@ -61,7 +61,7 @@ export async function measureTransfer(
   try {
     const count = () => (direction === 'down' ? downloaded : upstream.received())
     await waitForGrowth(count)
-    await sleep(RAMP_UP_SECONDS * 1000)
+    await sleep(rampUpSeconds * 1000)
     const [before, start] = [await count(), performance.now()]
     await sleep(seconds * 1000)
     const received = (await count()) - before
