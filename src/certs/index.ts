@@ -21,7 +21,7 @@ export { type Certs, type CertsOptions, createCerts } from './certs.ts'
 export { CertificateProblem } from './problem.ts'
 export { createSshAuthority } from './ssh/authority.ts'
 export { DEFAULT_SSH_VALIDITY_MS, newSshSerial, signSshCertificate } from './ssh/certificate.ts'
-export { parseSshPublicKey, sshFingerprint } from './ssh/public-key.ts'
+export { parseSshPublicKey } from './ssh/public-key.ts'
 export {
   type Authority,
   createAuthority,

@@ -1,4 +1,5 @@
-import { createHash, createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
+import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
+import { sshFingerprint } from '../../base/ssh-fingerprint.ts'
 import { CertificateProblem, problem } from '../problem.ts'
 import type { PrivateKeyType } from '../x509/x509.ts'
 import { WireReader, wireInteger, wireString } from './wire.ts'
@@ -142,11 +143,6 @@ function skipApplication(fields: WireReader, bits: number): number {
 /** Validates the numbers with the crypto library, which rejects, for example, a point that is not on its curve. */
 function requireImportable(key: webcrypto.JsonWebKey): void {
   createPublicKey({ key, format: 'jwk' })
-}
-
-/** The fingerprint of a key's wire form, as ssh-keygen prints it. */
-export function sshFingerprint(blob: Uint8Array): string {
-  return `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`
 }
 
 /** Converts a public key of the crypto library to its wire form. */

@@ -7,7 +7,7 @@ const MAX_REASON_LENGTH = 500
 const TRANSIENT_CODES = ['dns', 'unreachable', 'timeout']
 
 /** A request to a provider's API, and how the API reports errors. */
-export interface ApiCall {
+export interface ProviderCall {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
@@ -37,9 +37,9 @@ export interface ApiDialect {
  */
 export function callApi(
   { title, reason, isTransient }: ApiDialect,
-  call: ApiCall,
+  call: ProviderCall,
   { outbound, signal }: ProviderContext,
-  sign: (call: ApiCall) => Promise<Readonly<Record<string, string>>> = async ({ headers }) => headers,
+  sign: (call: ProviderCall) => Promise<Readonly<Record<string, string>>> = async ({ headers }) => headers,
 ): Promise<ApiAnswer> {
   const { method, url, body, accept = [] } = call
   return retryTransient(signal, async () => {
@@ -86,7 +86,7 @@ export function createJsonApi(
 
   /** The body of the answer; undefined for a status in `accept`. */
   return async function call<T>(
-    method: ApiCall['method'],
+    method: ProviderCall['method'],
     path: string,
     { query = {}, body, accept = [] }: JsonCallOptions = {},
   ): Promise<Partial<T> | undefined> {

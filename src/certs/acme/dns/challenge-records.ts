@@ -5,7 +5,7 @@ import type { Outbound } from '../../../base/outbound/outbound.ts'
 import { followCnames, isDelegatedHere } from '../dns-preflight.ts'
 import type { NameResolver } from '../resolver.ts'
 import { Propagation } from './propagation.ts'
-import { type DnsProvider, DnsProviderError, type Zone } from './provider.ts'
+import { type DnsProvider, DnsProviderError, type ProviderZone } from './provider.ts'
 import type { ConfiguredProvider } from './providers.ts'
 
 /** A TXT record at the DNS provider. */
@@ -104,7 +104,7 @@ export class ChallengeRecords {
     })
   }
 
-  async #requireZone(provider: DnsProvider, name: string): Promise<Zone> {
+  async #requireZone(provider: DnsProvider, name: string): Promise<ProviderZone> {
     const zone = await provider.findZone(name)
     if (zone !== undefined) return zone
     throw new DnsProviderError(

@@ -1,5 +1,12 @@
 import { createJsonApi, parseJson } from './api-call.ts'
-import { CHALLENGE_TTL, defineProvider, findClosestZone, quote, unquote, type Zone } from './provider.ts'
+import {
+  CHALLENGE_TTL,
+  defineProvider,
+  findClosestZone,
+  type ProviderZone,
+  quote,
+  unquote,
+} from './provider.ts'
 
 interface Envelope<T> {
   readonly errors: readonly { readonly code: number; readonly message: string }[]
@@ -28,7 +35,7 @@ export const cloudflare = defineProvider({
     }
     const call = createJsonApi(dialect, settings, context)
 
-    async function list(zone: Zone, name: string, values: readonly string[]): Promise<TxtRecord[]> {
+    async function list(zone: ProviderZone, name: string, values: readonly string[]): Promise<TxtRecord[]> {
       const query = { type: 'TXT', name, per_page: '100' }
       const answer = await call<Envelope<TxtRecord[]>>('GET', `/zones/${zone.id}/dns_records`, { query })
       return (answer?.result ?? []).filter(({ content }) => values.includes(unquote(content)))
@@ -37,7 +44,7 @@ export const cloudflare = defineProvider({
     return {
       findZone: (name) =>
         findClosestZone(name, async (candidate) => {
-          const answer = await call<Envelope<Zone[]>>('GET', '/zones', { query: { name: candidate } })
+          const answer = await call<Envelope<ProviderZone[]>>('GET', '/zones', { query: { name: candidate } })
           return answer?.result?.find((zone) => zone.name === candidate)
         }),
       async addTxt(zone, name, values) {

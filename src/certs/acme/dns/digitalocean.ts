@@ -1,5 +1,11 @@
 import { createJsonApi, parseJson } from './api-call.ts'
-import { CHALLENGE_TTL, defineProvider, findClosestZone, relativeName, type Zone } from './provider.ts'
+import {
+  CHALLENGE_TTL,
+  defineProvider,
+  findClosestZone,
+  type ProviderZone,
+  relativeName,
+} from './provider.ts'
 
 interface DomainRecord {
   readonly id: number
@@ -20,7 +26,11 @@ export const digitalocean = defineProvider({
     }
     const call = createJsonApi(dialect, settings, context)
 
-    async function list({ id }: Zone, name: string, values: readonly string[]): Promise<DomainRecord[]> {
+    async function list(
+      { id }: ProviderZone,
+      name: string,
+      values: readonly string[],
+    ): Promise<DomainRecord[]> {
       // The filter takes the complete name, a new record the relative one.
       const query = { type: 'TXT', name, per_page: '200' }
       const answer = await call<{ domain_records: DomainRecord[] }>('GET', `/v2/domains/${id}/records`, {

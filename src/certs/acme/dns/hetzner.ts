@@ -3,10 +3,10 @@ import {
   CHALLENGE_TTL,
   defineProvider,
   findClosestZone,
+  type ProviderZone,
   quote,
   relativeName,
   unquote,
-  type Zone,
 } from './provider.ts'
 
 const LOCKED = 423
@@ -30,12 +30,12 @@ export const hetzner = defineProvider({
       isTransient: (status: number) => status === LOCKED || status === CONFLICT,
     }
     const call = createJsonApi(dialect, settings, context)
-    const pathOf = (zone: Zone, name: string) =>
+    const pathOf = (zone: ProviderZone, name: string) =>
       `/zones/${zone.id}/rrsets/${encodeURIComponent(relativeName(name, zone))}/TXT`
     const toRecords = (values: readonly string[]) => values.map((value) => ({ value: quote(value) }))
 
     /** The values at a name; undefined when it has no TXT record. */
-    async function list(zone: Zone, name: string): Promise<string[] | undefined> {
+    async function list(zone: ProviderZone, name: string): Promise<string[] | undefined> {
       const answer = await call<{ rrset: { records: { value: string }[] } }>('GET', pathOf(zone, name), {
         accept: [404],
       })

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Outbound } from '../../../base/outbound/outbound.ts'
 
 /** A zone that the credentials may change. */
-export interface Zone {
+export interface ProviderZone {
   /** How the provider's API names it. */
   readonly id: string
   readonly name: string
@@ -14,9 +14,9 @@ export interface Zone {
  */
 export interface DnsProvider {
   /** The closest zone above a name; undefined when the credentials give access to none. */
-  findZone(name: string): Promise<Zone | undefined>
-  addTxt(zone: Zone, name: string, values: readonly string[]): Promise<void>
-  removeTxt(zone: Zone, name: string, values: readonly string[]): Promise<void>
+  findZone(name: string): Promise<ProviderZone | undefined>
+  addTxt(zone: ProviderZone, name: string, values: readonly string[]): Promise<void>
+  removeTxt(zone: ProviderZone, name: string, values: readonly string[]): Promise<void>
 }
 
 /** A credential or option of a provider, read from the environment or the credentials file. */
@@ -106,8 +106,8 @@ function zoneCandidates(name: string): string[] {
 /** Finds the first candidate that `lookUp` returns a zone for. */
 export async function findClosestZone(
   name: string,
-  lookUp: (candidate: string) => Promise<Zone | undefined>,
-): Promise<Zone | undefined> {
+  lookUp: (candidate: string) => Promise<ProviderZone | undefined>,
+): Promise<ProviderZone | undefined> {
   for (const candidate of zoneCandidates(name)) {
     const zone = await lookUp(candidate)
     if (zone !== undefined) return zone
@@ -116,7 +116,7 @@ export async function findClosestZone(
 }
 
 /** A name relative to its zone, `@` for the zone itself. */
-export function relativeName(name: string, zone: Zone): string {
+export function relativeName(name: string, zone: ProviderZone): string {
   return name === zone.name ? '@' : name.slice(0, -zone.name.length - 1)
 }
 

@@ -9,8 +9,8 @@ import {
   DnsProviderError,
   defineProvider,
   type ProviderContext,
+  type ProviderZone,
   retryTransient,
-  type Zone,
 } from './provider.ts'
 import { isSigned, signMessage, TSIG_ALGORITHMS, type TsigKey, verifyResponse } from './tsig.ts'
 
@@ -45,7 +45,11 @@ export const rfc2136 = defineProvider({
     const server = parseServer(nameserver)
     const exchange = createExchange(server, parseKey(keyName, secret, algorithm), context)
 
-    async function update(zone: Zone, records: readonly Answer[], recordClass?: number): Promise<void> {
+    async function update(
+      zone: ProviderZone,
+      records: readonly Answer[],
+      recordClass?: number,
+    ): Promise<void> {
       const message = encode({
         type: 'query',
         id: randomInt(65_536),
@@ -158,7 +162,12 @@ function createExchange(server: Server, key: TsigKey, { signal }: ProviderContex
 }
 
 /** Sets the class of all records of an update. The codec writes no compression pointers, so every length is known. */
-function setClasses(message: Buffer, zone: Zone, records: readonly Answer[], recordClass: number): void {
+function setClasses(
+  message: Buffer,
+  zone: ProviderZone,
+  records: readonly Answer[],
+  recordClass: number,
+): void {
   let offset = HEADER_BYTES + nameBytes(zone.id) + 4
   for (const { name } of records) {
     const fields = offset + nameBytes(name)

@@ -1,12 +1,12 @@
 import { errorMessage } from '../../../base/error-message.ts'
-import { type ApiCall, callApi } from './api-call.ts'
+import { callApi, type ProviderCall } from './api-call.ts'
 import {
   CHALLENGE_TTL,
   DnsProviderError,
   defineProvider,
   findClosestZone,
+  type ProviderZone,
   quote,
-  type Zone,
 } from './provider.ts'
 
 const API = '/2013-04-01'
@@ -48,7 +48,7 @@ export const route53 = defineProvider({
     }
 
     async function call(
-      method: ApiCall['method'],
+      method: ProviderCall['method'],
       path: string,
       query: Readonly<Record<string, string>>,
       body?: string,
@@ -59,11 +59,11 @@ export const route53 = defineProvider({
         host: url.host,
         ...(body === undefined ? {} : { 'content-type': 'application/xml' }),
       }
-      const request: ApiCall = { method, url, headers, ...(body === undefined ? {} : { body }) }
+      const request: ProviderCall = { method, url, headers, ...(body === undefined ? {} : { body }) }
       return (await callApi(dialect, request, context, sign)).text
     }
 
-    async function read(zone: Zone, name: string): Promise<RecordSet | undefined> {
+    async function read(zone: ProviderZone, name: string): Promise<RecordSet | undefined> {
       const query = { name: `${name}.`, type: 'TXT', maxitems: '1' }
       const xml = await call('GET', `/hostedzone/${zone.id}/rrset`, query)
       // The list starts at the requested name; if that has no record, the first entry is that of a later name.
@@ -77,7 +77,7 @@ export const route53 = defineProvider({
     }
 
     async function change(
-      zone: Zone,
+      zone: ProviderZone,
       name: string,
       action: 'UPSERT' | 'DELETE',
       { ttl, values }: RecordSet,
@@ -143,7 +143,7 @@ function createSigner(settings: {
       ? { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) }
       : undefined
 
-  return async ({ method, url, headers, body }: ApiCall): Promise<Readonly<Record<string, string>>> => {
+  return async ({ method, url, headers, body }: ProviderCall): Promise<Readonly<Record<string, string>>> => {
     const { STSClient } = await import('@aws-sdk/client-sts')
     const client = new STSClient({ region: REGION, ...(credentials === undefined ? {} : { credentials }) })
     const scheme = { name: 'sigv4', signingName: 'route53', signingRegion: REGION, properties: {} }
