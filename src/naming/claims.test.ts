@@ -12,6 +12,7 @@ import {
   openStore,
   StoreUnavailable,
 } from '../store/index.ts'
+import { nameClaim } from '../store/testing/name-claim.ts'
 import { type ClaimRejected, NameClaims } from './index.ts'
 
 /** Claims in a database that can become unavailable, with a count of its changes. */
@@ -63,25 +64,6 @@ async function startNode(t: TestContext, rows: NameClaimRows, nodeId = 'node-a')
   return { claims, clock, confirmed, lost }
 }
 
-let count = 0
-
-function request(changes: Partial<NameClaimRequest> = {}): NameClaimRequest {
-  count++
-  return {
-    name: `test.adit.n${count}`,
-    listener: 'https',
-    tunnel: `tn_${count}`,
-    account: 'ac_1',
-    credential: 'cr_1',
-    client: `client-${count}`,
-    session: `ts_${count}`,
-    bind: 'bind',
-    proto: 'https',
-    pooled: false,
-    ...changes,
-  }
-}
-
 const isRejectedBecause = (because: ClaimRejected['because']) => (error: ClaimRejected) =>
   error.because === because
 
@@ -90,7 +72,7 @@ test('concurrent claims share a transaction', async (t) => {
   const { claims } = await startNode(t, guarded)
   database.changes = 0
 
-  await Promise.all(Array.from({ length: 150 }, () => claims.claim(request(), false)))
+  await Promise.all(Array.from({ length: 150 }, () => claims.claim(nameClaim(), false)))
 
   assert.ok(database.changes <= 2, `${database.changes} transactions`)
 })
@@ -98,12 +80,12 @@ test('concurrent claims share a transaction', async (t) => {
 test('a released name can be claimed, a held one cannot', async (t) => {
   const { guarded } = await openRows(t)
   const { claims } = await startNode(t, guarded)
-  const first = request({ name: 'test.adit.app' })
+  const first = nameClaim({ name: 'test.adit.app' })
   await claims.claim(first, false)
 
-  await assert.rejects(claims.claim(request({ name: 'test.adit.app' }), true), isRejectedBecause('held'))
+  await assert.rejects(claims.claim(nameClaim({ name: 'test.adit.app' }), true), isRejectedBecause('held'))
   claims.release(first.tunnel, false)
-  await claims.claim(request({ name: 'test.adit.app' }), false)
+  await claims.claim(nameClaim({ name: 'test.adit.app' }), false)
 })
 
 test('while the database is unavailable only names held before are granted, and confirmed when it is back', async (t) => {
@@ -111,8 +93,8 @@ test('while the database is unavailable only names held before are granted, and 
   const { claims, confirmed, lost } = await startNode(t, guarded)
   database.unavailable = true
 
-  await assert.rejects(claims.claim(request(), false), isRejectedBecause('unavailable'))
-  const reclaimed = request()
+  await assert.rejects(claims.claim(nameClaim(), false), isRejectedBecause('unavailable'))
+  const reclaimed = nameClaim()
   assert.equal(await claims.claim(reclaimed, true), 0)
   database.unavailable = false
 
@@ -120,22 +102,22 @@ test('while the database is unavailable only names held before are granted, and 
   assert.equal(confirmed[0]![0], reclaimed.tunnel)
   assert.ok(confirmed[0]![1] > 0)
   assert.deepEqual(lost, [])
-  await claims.claim(request(), false)
+  await claims.claim(nameClaim(), false)
 })
 
 test('a name whose release is not stored yet is granted to its credential only', async (t) => {
   const { guarded, database } = await openRows(t)
   const { claims } = await startNode(t, guarded)
-  const previous = request({ name: 'test.adit.app' })
+  const previous = nameClaim({ name: 'test.adit.app' })
   await claims.claim(previous, false)
   database.unavailable = true
-  await assert.rejects(claims.claim(request(), false))
+  await assert.rejects(claims.claim(nameClaim(), false))
 
   claims.release(previous.tunnel, false)
 
-  const other = request({ name: 'test.adit.app', credential: 'cr_2' })
+  const other = nameClaim({ name: 'test.adit.app', credential: 'cr_2' })
   await assert.rejects(claims.claim(other, false), isRejectedBecause('unavailable'))
-  await claims.claim(request({ name: 'test.adit.app' }), false)
+  await claims.claim(nameClaim({ name: 'test.adit.app' }), false)
 })
 
 test('the cost of a claim during an outage does not depend on the number of agents', async (t) => {
@@ -144,7 +126,7 @@ test('the cost of a claim during an outage does not depend on the number of agen
   let reads = 0
   /** A claim that counts how often its name is looked at. */
   const counted = (changes: Partial<NameClaimRequest>) =>
-    Object.defineProperty(request(changes), 'name', {
+    Object.defineProperty(nameClaim(changes), 'name', {
       get: () => {
         reads++
         return changes.name
@@ -155,7 +137,7 @@ test('the cost of a claim during an outage does not depend on the number of agen
   const previous = names.map((name) => counted({ name }))
   await Promise.all(previous.map((each) => claims.claim(each, false)))
   database.unavailable = true
-  await assert.rejects(claims.claim(request(), false))
+  await assert.rejects(claims.claim(nameClaim(), false))
   for (const { tunnel } of previous) claims.release(tunnel, true)
   reads = 0
 
@@ -169,9 +151,9 @@ test('of two nodes that granted a name during a partition, the one without the c
   const cutOff = await startNode(t, guarded, 'node-a')
   const other = await startNode(t, rows, 'node-b')
   database.unavailable = true
-  const provisional = request({ name: 'test.adit.app' })
+  const provisional = nameClaim({ name: 'test.adit.app' })
   await cutOff.claims.claim(provisional, true)
-  await other.claims.claim(request({ name: 'test.adit.app', account: 'ac_2' }), false)
+  await other.claims.claim(nameClaim({ name: 'test.adit.app', account: 'ac_2' }), false)
 
   database.unavailable = false
 
@@ -183,7 +165,7 @@ test('of two nodes that granted a name during a partition, the one without the c
 test('a stalled process serves nothing before its claims are verified', async (t) => {
   const { rows, guarded, database } = await openRows(t)
   const { claims, clock, lost } = await startNode(t, guarded)
-  const [retained, lostClaim] = [request({ name: 'test.adit.kept' }), request({ name: 'test.adit.gone' })]
+  const [retained, lostClaim] = [nameClaim({ name: 'test.adit.kept' }), nameClaim({ name: 'test.adit.gone' })]
   for (const each of [retained, lostClaim]) await claims.claim(each, false)
   assert.ok(claims.serving)
   // What others do once the lease of a node has run out.
@@ -192,7 +174,7 @@ test('a stalled process serves nothing before its claims are verified', async (t
   const spans = { graceMs: 0, cooldownMs: 0 }
   await rows.change(
     other,
-    { claims: [request({ name: 'test.adit.gone', account: 'ac_2' })], releases: [] },
+    { claims: [nameClaim({ name: 'test.adit.gone', account: 'ac_2' })], releases: [] },
     spans,
   )
   database.changes = 0
@@ -216,11 +198,11 @@ test('one failure right after a stall does not count as a database outage', asyn
     },
   }
   const { claims, clock, lost } = await startNode(t, broken)
-  const lostClaim = request({ name: 'test.adit.gone' })
+  const lostClaim = nameClaim({ name: 'test.adit.gone' })
   await claims.claim(lostClaim, false)
   await guarded.leave({ id: 'node-a/1', leaseMs: 60_000 })
   const other = { id: 'node-b/1', leaseMs: 60_000 }
-  const reclaimed = request({ name: 'test.adit.gone', account: 'ac_2' })
+  const reclaimed = nameClaim({ name: 'test.adit.gone', account: 'ac_2' })
   await guarded.change(other, { claims: [reclaimed], releases: [] }, { graceMs: 0, cooldownMs: 0 })
 
   clock.offset += 40_000
@@ -233,7 +215,7 @@ test('one failure right after a stall does not count as a database outage', asyn
 test('a stall during a database outage does not stop serving for long', async (t) => {
   const { guarded, database } = await openRows(t)
   const { claims, clock, lost } = await startNode(t, guarded)
-  await claims.claim(request(), false)
+  await claims.claim(nameClaim(), false)
   database.unavailable = true
 
   clock.offset += 40_000

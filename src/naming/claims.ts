@@ -19,7 +19,7 @@ export const GRACE_MS = 60_000
 export class ClaimRejected extends Error {
   override name = 'ClaimRejected'
   /** As in the store; `unavailable`: the database is unavailable and the name was not held before. */
-  readonly because: 'held' | 'kept' | 'cooldown' | 'unavailable'
+  readonly because: 'held' | 'in_grace' | 'cooldown' | 'unavailable'
   /** The sessions that hold the name, when they belong to the same account. */
   readonly holders: readonly { readonly session: string; readonly credential: string }[]
 
@@ -174,11 +174,11 @@ export class NameClaims {
   }
 
   /** Releases the claim of a tunnel that stopped or was never published. */
-  release(tunnel: string, kept: boolean): void {
+  release(tunnel: string, inGrace: boolean): void {
     const claim = this.#claims.get(tunnel)
     if (claim === undefined) return
     this.#claims.delete(tunnel)
-    this.#releases.add({ request: claim.request, kept, wasHeld: true })
+    this.#releases.add({ request: claim.request, inGrace, wasHeld: true })
     if (!this.#unavailable) this.#startBatches()
   }
 
@@ -297,7 +297,7 @@ export class NameClaims {
           this.#node,
           {
             claims: [...reclaims.map(({ request }) => request), ...pending.map(({ request }) => request)],
-            releases: releases.map(([tunnel, { kept }]) => ({ tunnel, kept })),
+            releases: releases.map(([tunnel, { inGrace }]) => ({ tunnel, inGrace })),
           },
           this.#options.spans,
         )
@@ -310,7 +310,7 @@ export class NameClaims {
         this.#onFailure(error)
         const rejected = pending.filter((claim) => !this.#settleWithoutDatabase(claim))
         // The claim may have been stored, so release it as soon as the database is available.
-        for (const { request } of rejected) this.#releases.add({ request, kept: false, wasHeld: false })
+        for (const { request } of rejected) this.#releases.add({ request, inGrace: false, wasHeld: false })
         if (reclaims.length > 0) this.#reclaimAll()
       }
     }
@@ -359,7 +359,7 @@ export class NameClaims {
     if (this.#claims.get(request.tunnel) !== claim) {
       // Released meanwhile, and perhaps claimed again.
       if (outcome.granted && !this.#claims.has(request.tunnel))
-        this.#releases.add({ request, kept: false, wasHeld: true })
+        this.#releases.add({ request, inGrace: false, wasHeld: true })
     } else if (outcome.granted) {
       claim.fence = outcome.fence
       this.#holder?.confirm(account, session, tunnel, outcome.fence)

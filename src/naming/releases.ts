@@ -3,7 +3,7 @@ import type { NameClaimRequest } from '../store/index.ts'
 /** A released claim that is not stored as released yet. */
 export interface Release {
   readonly request: NameClaimRequest
-  readonly kept: boolean
+  readonly inGrace: boolean
   /** False for a claim that the database may not have granted. */
   readonly wasHeld: boolean
 }

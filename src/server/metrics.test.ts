@@ -24,7 +24,7 @@ test('totals of edges are counters, with the same value at each scrape until tra
 
   for (const name of ['requests', 'connections', 'rejections', 'errors'])
     assert.match(text, new RegExp(`^# TYPE adit_edge_${name}_total counter$`, 'm'))
-  assert.match(text, /^adit_edge_requests_total\{account="ac_1",edge="edghts_1",place="rt_1"\} 5$/m)
+  assert.match(text, /^adit_edge_requests_total\{account="ac_1",edge="edghts_1",scope="rt_1"\} 5$/m)
   assert.match(text, /^adit_edge_connections_total\{.*\} 2$/m)
   assert.match(text, /^# TYPE adit_edge_broken_places gauge$/m)
 })

@@ -11,16 +11,16 @@ export function registerPlatformMetrics(
 ): void {
   const { edge } = parts
   for (const name of COUNTERS) {
-    const counter: Counter<'account' | 'edge' | 'place'> = new Counter({
+    const counter: Counter<'account' | 'edge' | 'scope'> = new Counter({
       name: `adit_edge_${name}_total`,
       help: `${name[0]!.toUpperCase()}${name.slice(1)} of an edge, or of one of its routes, since the start.`,
-      labelNames: ['account', 'edge', 'place'],
+      labelNames: ['account', 'edge', 'scope'],
       registers: [registry],
       collect() {
         // The parts count; a scrape copies the totals.
         counter.reset()
         for (const { accountId, edgeId, scopeId, counters } of edge.scopes.counts())
-          counter.inc({ account: accountId, edge: edgeId, place: scopeId }, counters[name])
+          counter.inc({ account: accountId, edge: edgeId, scope: scopeId }, counters[name])
       },
     })
   }

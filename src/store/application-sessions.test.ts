@@ -89,9 +89,9 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.deepEqual([await sessions.users('ac_1', ALL), await sessions.sessions('ac_1', ALL)], [[], []])
     const { revocations } = await records.revocationsAfter(0, 10)
     assert.deepEqual(
-      revocations.map(({ place, subject }) => [place, subject]),
+      revocations.map(({ scopeId, subject }) => [scopeId, subject]),
       [
-        [session.place, session.id],
+        [session.scopeId, session.id],
         ['ac_1', session.user],
       ],
     )

@@ -75,7 +75,7 @@ export function openApplicationSessions({ engine, inTransaction }: DurableStore)
         )
         if (row === undefined) return false
         const [at, until] = [Number(row.created_at), Number(row.ends_at)]
-        await addRevocation(sql, { place: String(row.place), subject: id, at, until })
+        await addRevocation(sql, { scopeId: String(row.place), subject: id, at, until })
         return true
       }),
 
@@ -93,7 +93,7 @@ export function openApplicationSessions({ engine, inTransaction }: DurableStore)
           id,
         )
         const until = Math.max(now + MIN_REVOCATION_MS, Number(last?.ends_at ?? 0))
-        await addRevocation(sql, { place: account, subject: String(user.subject), at: now, until })
+        await addRevocation(sql, { scopeId: account, subject: String(user.subject), at: now, until })
         await sql.run('DELETE FROM application_sessions WHERE account = ? AND user_id = ?', account, id)
         await sql.run('DELETE FROM application_users WHERE account = ? AND id = ?', account, id)
         return true
@@ -101,12 +101,12 @@ export function openApplicationSessions({ engine, inTransaction }: DurableStore)
   }
 }
 
-async function isRevoked(sql: Sql, { id, account, place, person, user, startedAt }: StartedSession) {
+async function isRevoked(sql: Sql, { id, account, scopeId, person, user, startedAt }: StartedSession) {
   const row = await sql.get(
     `SELECT 1 AS revoked FROM login_endings
      WHERE at >= ? AND ((place = ? AND subject IN (?, ?)) OR (place = ? AND subject = ?))`,
     startedAt,
-    place,
+    scopeId,
     id,
     person,
     account,
@@ -116,7 +116,7 @@ async function isRevoked(sql: Sql, { id, account, place, person, user, startedAt
 }
 
 async function insertSession(sql: Sql, session: StartedSession): Promise<void> {
-  const { id, account, place, person, user, profile, details, startedAt, endsAt, expiresAt } = session
+  const { id, account, scopeId, person, user, profile, details, startedAt, endsAt, expiresAt } = session
   await sql.run(
     `INSERT INTO application_users (account, id, subject, profile, created_at, last_login, last_active)
      VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -136,7 +136,7 @@ async function insertSession(sql: Sql, session: StartedSession): Promise<void> {
      SELECT account, ?, id, ?, ?, ?, ?, ?, ?, ? FROM application_users WHERE account = ? AND subject = ?
      ON CONFLICT (account, id) DO NOTHING`,
     id,
-    place,
+    scopeId,
     person,
     JSON.stringify(details),
     startedAt,

@@ -1,9 +1,9 @@
 import type { DurableStore } from './durable-store.ts'
 import type { Sql } from './sql.ts'
 
-/** Revokes the log-in sessions of a subject, in the scope `place`, that began at or before `at`. */
+/** Revokes the log-in sessions of a subject, in a scope, that began at or before `at`. */
 export interface LoginRevocation {
-  readonly place: string
+  readonly scopeId: string
   readonly subject: string
   readonly at: number
   /** Milliseconds since 1970 after which the revocation is no longer needed. */
@@ -61,7 +61,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
         )
         return {
           revocations: rows.map(({ place, subject, at, expires_at }) => ({
-            place: String(place),
+            scopeId: String(place),
             subject: String(subject),
             at: Number(at),
             until: Number(expires_at),
@@ -93,7 +93,10 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
 }
 
 /** Adds a revocation, and removes the sessions that it ends from the lists of the account. */
-export async function addRevocation(sql: Sql, { place, subject, at, until }: LoginRevocation): Promise<void> {
+export async function addRevocation(
+  sql: Sql,
+  { scopeId, subject, at, until }: LoginRevocation,
+): Promise<void> {
   // Write transactions are serialised, so that numbers become visible in order.
   const number = (await lastRevocationNumber(sql)) + 1
   await sql.run(
@@ -102,7 +105,7 @@ export async function addRevocation(sql: Sql, { place, subject, at, until }: Log
      at = CASE WHEN excluded.at > login_endings.at THEN excluded.at ELSE login_endings.at END,
      expires_at = CASE WHEN excluded.expires_at > login_endings.expires_at THEN excluded.expires_at
        ELSE login_endings.expires_at END`,
-    place,
+    scopeId,
     subject,
     at,
     until,
@@ -111,7 +114,7 @@ export async function addRevocation(sql: Sql, { place, subject, at, until }: Log
   for (const column of ['id', 'person'])
     await sql.run(
       `DELETE FROM application_sessions WHERE place = ? AND ${column} = ? AND created_at <= ?`,
-      place,
+      scopeId,
       subject,
       at,
     )

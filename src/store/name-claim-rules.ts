@@ -26,7 +26,7 @@ export interface NameClaim extends NameClaimRequest {
   /** Wall-clock time of the last use; undefined while the name is held. */
   readonly releasedAt: number | undefined
   /** The session was lost: the released name is in its grace period, reserved for its credential. */
-  readonly kept: boolean
+  readonly inGrace: boolean
 }
 
 /** How long a name stays reserved after its last use. */
@@ -39,10 +39,10 @@ export interface NameSpans {
 
 export type NameClaimOutcome =
   | { readonly granted: true; readonly fence: number }
-  /** `held`: online in these sessions. `kept`: in the grace period of another credential. `cooldown`: of another account. */
+  /** `held`: online in these sessions. `in_grace`: in the grace period of another credential. `cooldown`: of another account. */
   | {
       readonly granted: false
-      readonly reason: 'held' | 'kept' | 'cooldown'
+      readonly reason: 'held' | 'in_grace' | 'cooldown'
       readonly holders: readonly { readonly session: string; readonly credential: string }[]
     }
 
@@ -64,7 +64,7 @@ export function decideNameClaim(
   spans: NameSpans,
 ): NameClaimDecision {
   const reject = (
-    reason: 'held' | 'kept' | 'cooldown',
+    reason: 'held' | 'in_grace' | 'cooldown',
     holders: readonly NameClaim[] = [],
   ): Extract<NameClaimOutcome, { granted: false }> => ({
     granted: false,
@@ -86,12 +86,12 @@ export function decideNameClaim(
     return reject('held', active)
   const awaitingCredential = sameListener.some(
     (claim) =>
-      claim.kept &&
+      claim.inGrace &&
       claim.releasedAt !== undefined &&
       wallMs - claim.releasedAt < spans.graceMs &&
       claim.credential !== request.credential,
   )
-  if (awaitingCredential && active.length === 0) return reject('kept')
+  if (awaitingCredential && active.length === 0) return reject('in_grace')
   const fence = sameListener.find(({ tunnel }) => tunnel === request.tunnel)?.fence
   return {
     granted: true,
@@ -102,12 +102,12 @@ export function decideNameClaim(
 
 /** Whether a name is still reserved against other accounts. */
 export function isUnavailableToOthers(
-  { releasedAt, kept }: Pick<NameClaim, 'releasedAt' | 'kept'>,
+  { releasedAt, inGrace }: Pick<NameClaim, 'releasedAt' | 'inGrace'>,
   wallMs: number,
   { graceMs, cooldownMs }: NameSpans,
 ): boolean {
   if (releasedAt === undefined) return true
-  return wallMs - releasedAt < Math.max(kept ? graceMs : 0, cooldownMs)
+  return wallMs - releasedAt < Math.max(inGrace ? graceMs : 0, cooldownMs)
 }
 
 /** The same bind in the same session, or any bind of a previous connection of the same agent. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createTestDatabase } from '../../test/support/postgres.ts'
@@ -12,6 +13,7 @@ import {
   openNameClaims,
   openStore,
 } from './index.ts'
+import { nameClaim } from './testing/name-claim.ts'
 
 const NODE = { id: 'node-a/1', leaseMs: 60_000 }
 const OTHER = { id: 'node-b/1', leaseMs: 60_000 }
@@ -33,25 +35,8 @@ const engines = {
   postgres: async (t: TestContext) => createClaims(t, (await createTestDatabase(t)).url),
 }
 
-let count = 0
-
 /** A claim of a new agent on the same name, with changes. */
-function request(changes: Partial<NameClaimRequest> = {}): NameClaimRequest {
-  count++
-  return {
-    name: 'test.adit.app',
-    listener: 'https',
-    tunnel: `tn_${count}`,
-    account: 'ac_1',
-    credential: 'cr_1',
-    client: `client-${count}`,
-    session: `ts_${count}`,
-    bind: 'bind',
-    proto: 'https',
-    pooled: false,
-    ...changes,
-  }
-}
+const request = (changes: Partial<NameClaimRequest> = {}) => nameClaim({ name: 'test.adit.app', ...changes })
 
 /** `granted`, or the reason of the rejection. */
 async function claim(rows: NameClaimRows, requested: NameClaimRequest, spans = SPANS, node = NODE) {
@@ -59,13 +44,13 @@ async function claim(rows: NameClaimRows, requested: NameClaimRequest, spans = S
   return outcomes[0]!.granted ? 'granted' : outcomes[0]!.reason
 }
 
-const release = (rows: NameClaimRows, { tunnel }: NameClaimRequest, kept = false) =>
-  rows.change(NODE, { claims: [], releases: [{ tunnel, kept }] }, SPANS)
+const release = (rows: NameClaimRows, { tunnel }: NameClaimRequest, inGrace = false) =>
+  rows.change(NODE, { claims: [], releases: [{ tunnel, inGrace }] }, SPANS)
 
 for (const [engine, create] of Object.entries(engines)) {
   test(`${engine}: one of many claims on a name is granted, in one batch or several`, async (t) => {
     const { rows } = await create(t)
-    const batch = () => Array.from({ length: 20 }, () => request({ credential: `cr_${++count}` }))
+    const batch = () => Array.from({ length: 20 }, () => request({ credential: `cr_${randomUUID()}` }))
 
     const results = await Promise.all(
       [NODE, OTHER, NODE, OTHER].map((node) => rows.change(node, { claims: batch(), releases: [] }, SPANS)),
@@ -153,7 +138,7 @@ for (const [engine, create] of Object.entries(engines)) {
     await release(rows, disconnected, true)
 
     const noCooldown = { ...SPANS, cooldownMs: 0 }
-    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'kept')
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'in_grace')
     assert.equal(await claim(rows, request({ account: 'ac_2' }), noCooldown), 'cooldown')
     await rows.forgetCredential('cr_1')
     assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'granted')
@@ -167,7 +152,7 @@ for (const [engine, create] of Object.entries(engines)) {
     await claim(rows, held, SPANS, dying)
 
     assert.equal(await claim(rows, request({ account: 'ac_2' })), 'cooldown')
-    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'kept')
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'in_grace')
     assert.equal(await claim(rows, request()), 'granted')
     assert.deepEqual(await rows.renew(dying), { lost: true })
     assert.equal(
@@ -182,7 +167,7 @@ for (const [engine, create] of Object.entries(engines)) {
     const dying = { id: 'node-c/1', leaseMs: 0 }
     await rows.join(dying, 'node-c/')
     await claim(rows, request(), SPANS, dying)
-    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'kept')
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'in_grace')
 
     await store.inTransaction(async (sql) =>
       sql.run('UPDATE name_claims SET released_at = released_at - 60000'),
@@ -197,7 +182,7 @@ for (const [engine, create] of Object.entries(engines)) {
 
     await rows.join({ id: 'node-a/2', leaseMs: 60_000 }, 'node-a/')
 
-    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'kept')
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'in_grace')
     assert.equal(await claim(rows, request()), 'granted')
   })
 

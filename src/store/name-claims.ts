@@ -17,7 +17,7 @@ import type { Sql, SqlRecord } from './sql.ts'
 export interface NameRelease {
   readonly tunnel: string
   /** The session was lost: the name is reserved for its credential during the grace period. */
-  readonly kept: boolean
+  readonly inGrace: boolean
 }
 
 /** A node of this database and the duration of its lease. */
@@ -94,8 +94,8 @@ export function openNameClaims(store: DurableStore): NameClaimRows {
   async function release(sql: ClaimSql, releases: readonly NameRelease[]): Promise<void> {
     const text = `UPDATE name_claims SET released_at = ${wallClock}, kept = ?
       WHERE released_at IS NULL AND tunnel IN (${unnest})`
-    const tunnels = (kept: boolean) =>
-      releases.filter((each) => each.kept === kept).map(({ tunnel }) => tunnel)
+    const tunnels = (inGrace: boolean) =>
+      releases.filter((each) => each.inGrace === inGrace).map(({ tunnel }) => tunnel)
     const [lost, ended] = [tunnels(true), tunnels(false)]
     await Promise.all([
       lost.length > 0 && sql.run(text, 1, JSON.stringify(lost)),
@@ -285,7 +285,7 @@ function toNameClaim(row: SqlRecord, alive: ReadonlySet<string> | undefined, wal
     pooled: row.pooled === 1,
     fence: Number(row.fence),
     releasedAt: dead ? wallMs : row.released_at === null ? undefined : Number(row.released_at),
-    kept: dead || row.kept === 1,
+    inGrace: dead || row.kept === 1,
   }
 }
 
@@ -316,7 +316,7 @@ function decideBatch(
     const claims = byName.get(request.name) ?? []
     const decision = decideNameClaim(request, claims, wallMs, spans)
     if (!decision.granted) return decision
-    const claim = { ...request, fence: decision.fence ?? ++fence, releasedAt: undefined, kept: false }
+    const claim = { ...request, fence: decision.fence ?? ++fence, releasedAt: undefined, inGrace: false }
     for (const replacedClaim of decision.replaced) {
       replaced.push(replacedClaim.tunnel)
       granted.delete(replacedClaim.tunnel)

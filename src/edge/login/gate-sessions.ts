@@ -6,6 +6,7 @@ import { type GateCookies, isSecure } from './gate-cookies.ts'
 import type { GateOptions } from './gate-options.ts'
 import { revokeEverywhere } from './login-store.ts'
 import { toUserSubject } from './revocations.ts'
+import { encryptScoped } from './scoped-seal.ts'
 import { createLifetime, type Session, type SessionLifetime } from './session.ts'
 import type { CachedSession } from './session-cookie-cache.ts'
 import type { Identity } from './sign-in.ts'
@@ -40,7 +41,7 @@ export class GateSessions {
     const cachedSession = text === undefined ? undefined : cookieCache.get(text)
     if (cachedSession === undefined) return undefined
     const { session } = cachedSession
-    if (session.place !== scopeId || session.version !== version) return undefined
+    if (session.scopeId !== scopeId || session.version !== version) return undefined
     if (isSecure(exchange) && cookies.get(this.#cookies.proof) !== session.id) return undefined
     return this.isAlive(session) ? cachedSession : undefined
   }
@@ -56,7 +57,7 @@ export class GateSessions {
     const user = toUserSubject(provider.url, identity.id)
     const session: Session = {
       id: newId(ApplicationSession.prefix, clock.now()),
-      place: scopeId,
+      scopeId,
       version,
       identity,
       user,
@@ -76,7 +77,7 @@ export class GateSessions {
   formatCookie(session: Session, secure: boolean): string {
     const { isConfigured, maxSeconds } = this.#lifetime
     const seconds = isConfigured ? Math.max(1, session.since + maxSeconds - this.#nowSeconds()) : undefined
-    const text = this.#options.seal.encrypt('session', session)
+    const text = encryptScoped(this.#options.seal, 'session', session)
     return formatSetCookie(this.#cookies.session, text, { secure, seconds })
   }
 
@@ -97,7 +98,7 @@ export class GateSessions {
     await revokeEverywhere(
       { store, revocations, now: clock.now() },
       {
-        place: scopeId,
+        scopeId,
         subject: id,
         at: since * 1000,
         until: (since + this.#lifetime.maxSeconds) * 1000,

@@ -342,8 +342,8 @@ test('revoking a person ends all their sessions in the account and nowhere else'
   const [first, second] = [await signIn(), await signIn()]
   const { account, user } = shared.sessions[0]!
   const statuses = async () => [(await visit(first.cookies)).status, (await visit(second.cookies)).status]
-  const revoke = (place: string) =>
-    logins.applyRevocations([{ place, subject: user, at: time.now, until: time.now + 60_000 }])
+  const revoke = (scopeId: string) =>
+    logins.applyRevocations([{ scopeId, subject: user, at: time.now, until: time.now + 60_000 }])
 
   revoke('another account')
   assert.deepEqual(await statuses(), [200, 200])

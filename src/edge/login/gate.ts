@@ -43,7 +43,7 @@ export function createGate(options: GateOptions): Gate {
    */
   async function consume(id: string, ttlMs: number): Promise<void> {
     if (await consumeOnce({ replayGuard, store, now: clock.now() }, id, ttlMs)) return
-    throw new SignInError('this sign-in was used already; open the page again')
+    throw new SignInError('this sign-in has already been used; open the page again')
   }
 
   function admitRequest(exchange: Exchange, cookies: Cookies, cachedSession: CachedSession): undefined {
@@ -84,7 +84,7 @@ export function createGate(options: GateOptions): Gate {
     const path = selectCallbackPath(exchange)
     const secret = randomBytes(16).toString('base64url')
     const state: SignInState = {
-      place: scopeId,
+      scopeId,
       version,
       origin: requireOwnOrigin(exchange),
       path,
@@ -110,7 +110,7 @@ export function createGate(options: GateOptions): Gate {
   /** Redeems a ticket of the login host. Codes and assertions of providers are redeemed there, never here. */
   async function redeemTicket(exchange: Exchange): Promise<EdgeResponse> {
     const ticket = tickets.openTicket(parseQuery(exchange).get('ticket') ?? '')
-    if (ticket.place !== scopeId || ticket.version !== version || ticket.origin !== requestOrigin(exchange))
+    if (ticket.scopeId !== scopeId || ticket.version !== version || ticket.origin !== requestOrigin(exchange))
       throw new SignInError('this sign-in is for another page; open the page again')
     const { id, signInId } = ticket
     // Consumed first, so that a ticket leaked to another browser cannot be redeemed by the original one either.

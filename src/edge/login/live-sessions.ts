@@ -31,7 +31,7 @@ export class LiveSessions {
   /** Aborts the exchange once its session has ended. `isAlive` receives the time of the last activity. */
   watch(
     exchange: Exchange,
-    { id, place: scopeId, version, seen }: Session,
+    { id, scopeId, version, seen }: Session,
     isAlive: (seen: number) => boolean,
   ): void {
     const session = this.#activity.get(id) ?? { seen, watchers: 0 }

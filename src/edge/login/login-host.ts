@@ -100,15 +100,15 @@ export function createLoginHost(options: {
   async function redeem(core: Core, { pathname: path, searchParams: query }: URL): Promise<string> {
     // RFC 6749 section 3.1: parameters must not repeat, because two parsers might pick different ones.
     if (new Set(query.keys()).size !== query.size)
-      throw new SignInError('the response of the identity provider was not valid')
+      throw new SignInError('the response from the identity provider was not valid')
     const sealedState = query.get('state') ?? ''
     const state = tickets.openState(sealedState)
     if (state === undefined) throw new SignInError('this sign-in was not started here')
     const gate = findGate(core, state)
-    if (gate === undefined || gate.scopeId !== state.place || gate.version !== state.version)
+    if (gate === undefined || gate.scopeId !== state.scopeId || gate.version !== state.version)
       throw new SignInError('the page has changed since this sign-in began; open it again')
     if (!replayGuard.consume(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
-      throw new SignInError('this sign-in was completed already; open the page again')
+      throw new SignInError('this sign-in has already been completed; open the page again')
     const response = { path, query, state: sealedState }
     const identity = await withTimeout(gate.signIn.complete(response, state), providerTimeoutMs)
     return tickets.ticketUrl(state, identity)

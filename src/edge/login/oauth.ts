@@ -82,7 +82,9 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
             error instanceof client.AuthorizationResponseError && error.error === 'access_denied'
           return throwSignInError(
             error,
-            isCancelled ? 'the sign-in was cancelled' : 'the response of the identity provider was not valid',
+            isCancelled
+              ? 'the sign-in was cancelled'
+              : 'the response from the identity provider was not valid',
           )
         })
       const names = Object.keys(provider.about)

@@ -154,7 +154,7 @@ function rejectResponse(error: unknown): never {
   const isCancelled = error instanceof client.AuthorizationResponseError && error.error === 'access_denied'
   throwSignInError(
     error,
-    isCancelled ? 'the sign-in was cancelled' : 'the response of the identity provider was not valid',
+    isCancelled ? 'the sign-in was cancelled' : 'the response from the identity provider was not valid',
   )
 }
 

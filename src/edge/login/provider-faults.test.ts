@@ -69,7 +69,7 @@ test('an invalid provider response is distinguished from an unavailable provider
   assert.deepEqual([rejected.status, rejected.headers['adit-error-code']], [403, 'ERR_ADIT_3207'])
   assert.match(
     rejected.text,
-    /<p dir="auto">You do not have access: the response of the identity provider was not valid/,
+    /<p dir="auto">You do not have access: the response from the identity provider was not valid/,
   )
 })
 

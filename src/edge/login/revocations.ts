@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 
-/** Revokes sessions of one scope, or of a whole account: those of `subject` that started at or before `at`. Wall-clock milliseconds. */
+/** Revokes the sessions of `subject` that started at or before `at`. Wall-clock milliseconds. */
 export interface Revocation {
-  readonly place: string
+  /** The id of a route or endpoint, or that of the account for all of them. */
+  readonly scopeId: string
   /** A session id, or a person with all their sessions. */
   readonly subject: string
   readonly at: number
@@ -45,10 +46,10 @@ export class Revocations {
     return this.#size
   }
 
-  add({ place, subject, at, until }: Revocation, now: number): void {
+  add({ scopeId, subject, at, until }: Revocation, now: number): void {
     if (until <= now) return
-    const scope = this.#scopes.get(place) ?? { bySubject: new Map(), floor: 0 }
-    this.#scopes.set(place, scope)
+    const scope = this.#scopes.get(scopeId) ?? { bySubject: new Map(), floor: 0 }
+    this.#scopes.set(scopeId, scope)
     const existing = scope.bySubject.get(subject)
     if (existing === undefined) this.#size++
     scope.bySubject.set(subject, {

@@ -17,7 +17,8 @@ const OTHER = 'other.adit.localhost'
 async function start(t: TestContext) {
   // The library always uses the system clock.
   const time = { now: Date.now() }
-  const { certificatePem, key, metadata, formFor } = await createSamlProvider()
+  const provider = await createSamlProvider()
+  const { metadata, formFor } = provider
   const used = new Set<string>()
   const logins = createLogins({
     outbound: { fetch: () => Promise.reject(new Error('nothing is fetched')) },
@@ -31,21 +32,7 @@ async function start(t: TestContext) {
   const harness = await startHttpsEdge(t, undefined, { dependencies: { logins, loginHost } })
   const { config, routeId, backendId, sendRequest } = harness
 
-  const endpointsOf = (id: string) => ({
-    entity_id: `https://${IDP}/saml/${id}`,
-    assertion_consumer_service_url: `https://${IDP}/saml/${id}/acs`,
-    single_logout_url: `https://${IDP}/saml/${id}/slo`,
-    request_signing_certificate_pem: certificatePem,
-    request_signing_key_pem: key,
-  })
-
-  /** Adds the module to a route, with the fields the server generates. */
-  function protect(id: string, settings: Record<string, unknown> = {}): void {
-    config.update(id, { saml: { idp_metadata: metadata, ...settings } })
-    const record = config.record(id)
-    const saml = { ...(record.saml as object), ...endpointsOf(id) }
-    config.write(HttpsRoute, id, { ...record, saml })
-  }
+  const protect = (id: string, settings?: Record<string, unknown>) => provider.protect(config, id, settings)
 
   const edge_id = config.create(HttpsEdge, { hostports: [`${OTHER}:443`] })
   const backend = { backend_id: backendId }
@@ -78,7 +65,7 @@ async function start(t: TestContext) {
       path: `/saml/${id}/acs`,
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: formFor(endpointsOf(id).entity_id, relayState, response),
+      body: formFor(`https://${IDP}/saml/${id}`, relayState, response),
     })
     return status === 303 ? String(headers.location) : status
   }

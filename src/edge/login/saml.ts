@@ -122,7 +122,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     async consumeResponse(form, serves) {
       const relayState = readRelayState(form)
       const state = tickets.openState(relayState)
-      if (state !== undefined && (state.place !== scopeId || state.version !== version))
+      if (state !== undefined && (state.scopeId !== scopeId || state.version !== version))
         throw new SignInError('this sign-in is for another page')
       if (state !== undefined && !serves(state.origin, state.path))
         throw new SignInError('the page has changed since this sign-in began; open it again')
@@ -132,7 +132,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       const requestId = state === undefined ? '' : `_${state.signInId}`
       const identity = await validate(form.get('SAMLResponse') ?? '', requestId).catch((error: unknown) => {
         if (error instanceof SignInError || error instanceof EdgeError) throw error
-        throw new SignInError('the response of the identity provider was not valid', { cause: error })
+        throw new SignInError('the response from the identity provider was not valid', { cause: error })
       })
       return tickets.ticketUrl(origin, requireGroup(identity), returnTo)
     },
@@ -169,7 +169,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   /** Revokes all local sessions of the person named in a logout request. */
   async function signOut(idp: IdentityProvider, logout: CheckedLogout): Promise<string | undefined> {
     if (!(await consume(`log-out ${scopeId} ${logout.id}`, MAX_ASSERTION_AGE_MS)))
-      throw new SignInError('the sign-out message was used already')
+      throw new SignInError('the sign-out message has already been used')
     await revokeSessions(logout.nameId)
     return writer.logoutResponseUrl(idp, logout)
   }
@@ -177,7 +177,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   async function revokeSessions(nameId: string): Promise<void> {
     const now = clock.now()
     const until = now + createLifetime(settings, 0).maxSeconds * 1000
-    const revocation = { place: scopeId, subject: toSubject(nameId), at: now, until }
+    const revocation = { scopeId, subject: toSubject(nameId), at: now, until }
     await revokeEverywhere({ store, revocations, now }, revocation)
   }
 
@@ -194,7 +194,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     if (url === null || url.protocol !== 'https:' || url.port !== port || !serves(url.origin, url.pathname))
       throw new SignInError('the provider did not say which page to open')
     return {
-      place: scopeId,
+      scopeId,
       version,
       origin: url.origin,
       signInId: '',

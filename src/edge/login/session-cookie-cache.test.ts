@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret } from '../../base/secret.ts'
+import { encryptScoped } from './scoped-seal.ts'
 import { createSeal, type Seal } from './seal.ts'
 import { SessionCookieCache } from './session-cookie-cache.ts'
 
 const seal = createSeal(new Secret(Buffer.alloc(32, 1)))
 const createSession = (id: string) => ({
   id,
-  place: 'p',
+  scopeId: 's',
   version: 'v',
   identity: { id, name: 'Ada', email: 'ada@example.com', groups: [], claims: {} },
   since: 1,
@@ -29,17 +30,28 @@ function createCountingSeal(): { seal: Seal; decryptions: () => number } {
 test('a cookie is decrypted once, however often it is sent', () => {
   const { seal: counting, decryptions } = createCountingSeal()
   const cache = new SessionCookieCache(counting)
-  const text = seal.encrypt('session', createSession('a'))
+  const text = encryptScoped(seal, 'session', createSession('a'))
 
-  for (let n = 0; n < 3; n++) assert.deepEqual(cache.get(text)?.session, createSession('a'))
+  for (let n = 0; n < 3; n++) assert.partialDeepStrictEqual(cache.get(text)?.session, createSession('a'))
 
   assert.equal(decryptions(), 1)
   assert.ok(cache.get(text)?.fields.some(({ value }) => value === 'ada@example.com'))
 })
 
+test('cookies keep the name of the scope that earlier releases read and write', () => {
+  const { scopeId, ...rest } = createSession('a')
+  const text = seal.encrypt('session', { ...rest, place: scopeId })
+
+  assert.equal(new SessionCookieCache(seal).get(text)?.session.scopeId, scopeId)
+  assert.deepEqual(seal.decrypt('session', encryptScoped(seal, 'session', createSession('a'))), {
+    ...rest,
+    place: scopeId,
+  })
+})
+
 test('a cookie that is not a sealed session is rejected each time and not cached', () => {
   const cache = new SessionCookieCache(seal)
-  const text = seal.encrypt('session', createSession('a'))
+  const text = encryptScoped(seal, 'session', createSession('a'))
   cache.get(text)
 
   for (const invalid of [
@@ -47,7 +59,7 @@ test('a cookie that is not a sealed session is rejected each time and not cached
     'x',
     `${text}AAAA`,
     text.slice(0, -1),
-    seal.encrypt('ticket', createSession('a')),
+    encryptScoped(seal, 'ticket', createSession('a')),
   ])
     assert.equal(cache.get(invalid), undefined, invalid)
   assert.equal(cache.size, 1)
@@ -56,11 +68,11 @@ test('a cookie that is not a sealed session is rejected each time and not cached
 test('the cache is bounded and keeps the cookies in use', () => {
   const { seal: counting, decryptions } = createCountingSeal()
   const cache = new SessionCookieCache(counting, 10)
-  const regular = seal.encrypt('session', createSession('regular'))
+  const regular = encryptScoped(seal, 'session', createSession('regular'))
 
   for (let index = 0; index < 100; index++) {
     cache.get(regular)
-    cache.get(seal.encrypt('session', createSession(String(index))))
+    cache.get(encryptScoped(seal, 'session', createSession(String(index))))
   }
 
   assert.ok(cache.size <= 20)

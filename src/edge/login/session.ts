@@ -11,7 +11,7 @@ export interface SessionSettings {
 /** A session as stored in its cookie. */
 export interface Session {
   readonly id: string
-  readonly place: string
+  readonly scopeId: string
   readonly version: string
   readonly identity: Identity
   /** The subject of the person in revocations of the account; sessions of earlier releases have none. */

@@ -15,7 +15,7 @@ const MAX_USER_AGENT_LENGTH = 1024
 /** A new session as the lists of its account show it. */
 export function describeSession(
   exchange: Exchange,
-  { id, place, identity, since }: Session,
+  { id, scopeId, identity, since }: Session,
   context: {
     readonly accountId: string
     readonly user: string
@@ -29,7 +29,7 @@ export function describeSession(
   return {
     id,
     account: context.accountId,
-    place,
+    scopeId,
     person: toSubject(identity.id),
     user: context.user,
     profile: toProfile(identity, context.provider),

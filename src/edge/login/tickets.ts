@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { CALLBACK_PATH, CALLBACK_QUERY } from '../sign-in-target.ts'
 import { fitIdentity, fitsCookie } from './identity-size.ts'
 import { toLocation } from './return-to.ts'
+import { decryptScoped, encryptScoped } from './scoped-seal.ts'
 import type { Seal } from './seal.ts'
 import { type Identity, SignInError } from './sign-in.ts'
 
@@ -12,7 +13,7 @@ const MAX_TICKET_AGE_MS = 60_000
 
 /** The gate that started a sign-in, and the browser it was started in. */
 export interface SignInOrigin {
-  readonly place: string
+  readonly scopeId: string
   /** Changes with the settings of the module. */
   readonly version: string
   /** `scheme://host[:port]` that the browser used. */
@@ -61,21 +62,21 @@ export function createTickets({ seal, clock }: { seal: Seal; clock: Clock }): Ti
   const isOlderThan = (at: number, ms: number) => Math.abs(clock.now() - at) > ms
 
   return {
-    sealState: (state) => seal.encrypt('state', state),
+    sealState: (state) => encryptScoped(seal, 'state', state),
 
     openState(text) {
-      const state = seal.decrypt<SignInState>('state', text)
+      const state = decryptScoped<SignInState>(seal, 'state', text)
       if (state !== undefined && isOlderThan(state.at, MAX_STATE_SECONDS * 1000))
         throw new SignInError('this sign-in has expired; open the page again')
       return state
     },
 
-    ticketUrl({ place, version, origin, path, signInId, browser }, identity, returnTo = '') {
+    ticketUrl({ scopeId, version, origin, path, signInId, browser }, identity, returnTo = '') {
       if (!fitsCookie(identity))
         throw new SignInError('the provider sent an identity that is too large to store')
       const ticket: Ticket = {
         id: randomBytes(16).toString('base64url'),
-        place,
+        scopeId,
         version,
         origin,
         signInId,
@@ -85,11 +86,11 @@ export function createTickets({ seal, clock }: { seal: Seal; clock: Clock }): Ti
         at: clock.now(),
       }
       const marker = path === CALLBACK_PATH ? '' : `${CALLBACK_QUERY}&`
-      return toLocation(origin, `${path}?${marker}ticket=${seal.encrypt('ticket', ticket)}`)
+      return toLocation(origin, `${path}?${marker}ticket=${encryptScoped(seal, 'ticket', ticket)}`)
     },
 
     openTicket(text) {
-      const ticket = seal.decrypt<Ticket>('ticket', text)
+      const ticket = decryptScoped<Ticket>(seal, 'ticket', text)
       if (ticket === undefined || isOlderThan(ticket.at, MAX_TICKET_AGE_MS))
         throw new SignInError('this sign-in has expired; open the page again')
       return ticket

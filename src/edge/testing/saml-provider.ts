@@ -1,5 +1,8 @@
 import { type ForgedResponse, forgeResponse } from '../../../test/login/saml-forge.ts'
 import { createSelfSigned } from '../../certs/index.ts'
+import { HttpsRoute } from '../../resources/index.ts'
+import type { TestConfiguration } from './configuration.ts'
+import { IDP } from './login-page.ts'
 
 /** A SAML identity provider without a server: its metadata, and the forms that browsers post for it. */
 export async function createSamlProvider() {
@@ -18,5 +21,20 @@ export async function createSamlProvider() {
       RelayState: relayState,
     }).toString()
   }
-  return { certificatePem, key, metadata, formFor }
+
+  /** Adds the module to a route, with the fields the server generates. */
+  const protect = (config: TestConfiguration, id: string, settings: Record<string, unknown> = {}): void => {
+    config.update(id, { saml: { idp_metadata: metadata, ...settings } })
+    const record = config.record(id)
+    const entityId = `https://${IDP}/saml/${id}`
+    const generated = {
+      entity_id: entityId,
+      assertion_consumer_service_url: `${entityId}/acs`,
+      single_logout_url: `${entityId}/slo`,
+      request_signing_certificate_pem: certificatePem,
+      request_signing_key_pem: key,
+    }
+    config.write(HttpsRoute, id, { ...record, saml: { ...(record.saml as object), ...generated } })
+  }
+  return { certificatePem, key, metadata, formFor, protect }
 }
