@@ -1,14 +1,14 @@
 import { printFailure } from '../base/command-line.ts'
 import { type Attachment, issueText, type Policy, PolicyError, readPolicy } from '../policy/index.ts'
+import type { CommandOutput } from './command-output.ts'
 import { type AttachmentFlags, attachmentOf, readFile } from './policy-file.ts'
-import type { Terminal } from './terminal.ts'
 
 export interface CheckOptions extends AttachmentFlags {
   readonly json: boolean
 }
 
 /** `adit policy check FILE`: prints every mistake with its line. The exit code is 1 when there is one. */
-export function checkPolicy(file: string, options: CheckOptions, terminal: Terminal): number {
+export function checkPolicy(file: string, options: CheckOptions, terminal: CommandOutput): number {
   const policy = readPolicyFile(file, attachmentOf(options), options.json, terminal)
   if (policy === undefined) return 1
   const rules = Object.values(policy.phases).flat().length
@@ -22,7 +22,7 @@ export function readPolicyFile(
   file: string,
   attachment: Attachment,
   json: boolean,
-  terminal: Terminal,
+  terminal: CommandOutput,
 ): Policy | undefined {
   const text = readFile(file).toString()
   try {
@@ -47,6 +47,6 @@ function toJson(issue: Issue) {
 /** `policy.yml:7: … (ERR_ADIT_2201)`, as editors and compilers write it. */
 function toLine(file: string, issue: Issue): string {
   const { line, ...others } = issue
-  const place = line === undefined ? file : `${file}:${line}`
-  return `${place}: ${issueText({ ...others, line: undefined })} (${codeOf(issue)})`
+  const location = line === undefined ? file : `${file}:${line}`
+  return `${location}: ${issueText({ ...others, line: undefined })} (${codeOf(issue)})`
 }

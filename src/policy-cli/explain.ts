@@ -2,8 +2,8 @@ import { CommandFailure } from '../base/command-line.ts'
 import { isJson } from '../base/is-json.ts'
 import { describeNetworkError } from '../base/network-error.ts'
 import type { TrialOptions, TrialRequest } from '../edge/policy/trial/index.ts'
+import type { CommandOutput } from './command-output.ts'
 import { readFile } from './policy-file.ts'
-import type { Terminal } from './terminal.ts'
 import { type AssumptionFlags, runTrial } from './trial.ts'
 
 export interface ExplainOptions extends AssumptionFlags {
@@ -26,7 +26,7 @@ const DEFAULT_WEB_ADDR = '127.0.0.1:4040'
 export async function explainPolicy(
   file: string,
   options: ExplainOptions,
-  terminal: Terminal,
+  terminal: CommandOutput,
 ): Promise<number> {
   const { har, entry, capture, webAddr = DEFAULT_WEB_ADDR } = options
   if ((har === undefined) === (capture === undefined))

@@ -1,11 +1,18 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are what header values hold
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { test } from 'node:test'
+import { inflateRawSync } from 'node:zlib'
+import { systemClock } from '../base/clock.ts'
+import { Secret } from '../base/secret.ts'
+import { createLogins } from '../edge/login/index.ts'
 import type { TestRequest, TestResponse } from '../edge/testing/client.ts'
 import { type ClientAuthority, createClientAuthority } from '../edge/testing/client-certificates.ts'
-import { echo, type HttpsEdgeHarness, startHttpsEdge } from '../edge/testing/https-edge.ts'
+import { echo, HOST, type HttpsEdgeHarness, startHttpsEdge } from '../edge/testing/https-edge.ts'
+import { IDP, setCookies, startLoginPage } from '../edge/testing/login-page.ts'
+import { forgetfulLoginStore } from '../edge/testing/login-store.ts'
+import { createSamlProvider } from '../edge/testing/saml-provider.ts'
 import { bearer, createTokenIssuer } from '../edge/testing/token-issuer.ts'
 import { createLocalTunnel } from '../edge/testing/tunnels.ts'
 import { readPolicy } from '../policy/index.ts'
@@ -145,7 +152,7 @@ function bindPrinted({ config, edgeId, routeId, tunnels, tunnel }: HttpsEdgeHarn
     )
   const edge = { ...modulesOf(edgeId), id: edgeId, routes: [{ ...modulesOf(routeId), backend: null }] }
   const trafficPolicy = JSON.stringify(edgePolicy(edge as unknown as ShownEdge).phases)
-  readPolicy(trafficPolicy, { protocol: 'https', place: 'endpoint' })
+  readPolicy(trafficPolicy, { protocol: 'https', kind: 'endpoint' })
   const port = Number(tunnel.forwardsTo.split(':').at(-1))
   tunnels.add(
     ENDPOINT,
@@ -186,3 +193,85 @@ for (const [module, { on, settings, requests, statuses }] of Object.entries(CASE
     )
     assert.deepEqual(byPolicy.map(observed), byEdge.map(observed))
   })
+
+/** Begins a sign-in, lets the provider answer, and returns the status of the last page that the visitor sees. */
+async function signIn(
+  { sendRequest }: Pick<HttpsEdgeHarness, 'sendRequest'>,
+  host: string,
+  answer: (query: URLSearchParams) => Partial<TestRequest>,
+): Promise<number> {
+  const cookieOf = ({ headers }: TestResponse) => ({
+    cookie: setCookies(headers)
+      .map((line) => line.split(';', 1)[0])
+      .join('; '),
+  })
+  const begun = await sendRequest({ host })
+  assert.equal(begun.status, 302)
+  const answered = await sendRequest({
+    host: IDP,
+    ...answer(new URL(String(begun.headers.location)).searchParams),
+  })
+  if (answered.status !== 303) return answered.status
+  const { pathname, search, hostname } = new URL(String(answered.headers.location))
+  assert.equal(hostname, host)
+  const back = await sendRequest({ host, path: pathname + search, headers: cookieOf(begun) })
+  if (back.status !== 303) return back.status
+  return (await sendRequest({ host, headers: cookieOf(back) })).status
+}
+
+const googleAnswer = (query: URLSearchParams) => ({
+  path: `/oauth2/callback?code=c&state=${encodeURIComponent(query.get('state') ?? '')}`,
+})
+
+for (const [domain, status] of [
+  ['example.com', 200],
+  ['other.test', 403],
+] as const)
+  test(`oauth: an edge and an endpoint with the printed policy end with ${status} for visitors of ${domain}`, async (t) => {
+    const client = { client_id: 'app', client_secret: 'secret', scopes: [], email_domains: [domain] }
+    const harness = await startLoginPage(t, { provider: { google: client } })
+    bindPrinted(harness)
+
+    assert.equal(await signIn(harness, HOST, googleAnswer), status)
+    assert.equal(await signIn(harness, ENDPOINT, googleAnswer), status)
+  })
+
+test('saml: an edge and an endpoint with the printed policy admit the same groups', async (t) => {
+  const { formFor, protect } = await createSamlProvider()
+  const logins = createLogins({
+    outbound: { fetch: () => Promise.reject(new Error('nothing is fetched')) },
+    clock: systemClock,
+    key: new Secret(randomBytes(32)),
+    idpUrl: () => `https://${IDP}`,
+    store: forgetfulLoginStore,
+  })
+  t.after(() => logins.close())
+  const harness = await startHttpsEdge(t, upstream, {
+    dependencies: { logins, loginHost: { name: IDP, entry: logins.host } },
+  })
+  protect(harness.config, harness.routeId, { authorized_groups: ['staff'], allow_idp_initiated: false })
+  await harness.config.waitUntilApplied()
+  bindPrinted(harness)
+  /** A provider that says that the visitor belongs to this group. */
+  const answerOf = (service: string, group: string) => (query: URLSearchParams) => {
+    const request = inflateRawSync(Buffer.from(query.get('SAMLRequest') ?? '', 'base64')).toString()
+    const requestId = / ID="([^"]+)"/.exec(request)?.[1] ?? ''
+    return {
+      path: `/saml/${service}/acs`,
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: formFor(`https://${IDP}/saml/${service}`, query.get('RelayState') ?? '', {
+        requestId,
+        groups: [group],
+      }),
+    }
+  }
+
+  for (const [group, status] of [
+    ['staff', 200],
+    ['guests', 403],
+  ] as const) {
+    assert.equal(await signIn(harness, HOST, answerOf(harness.routeId, group)), status, group)
+    assert.equal(await signIn(harness, ENDPOINT, answerOf(ENDPOINT, group)), status, group)
+  }
+})

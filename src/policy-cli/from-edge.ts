@@ -1,8 +1,8 @@
 import { stringify } from 'yaml'
 import { callApi } from '../api-cli/index.ts'
 import { CommandFailure } from '../base/command-line.ts'
+import type { CommandOutput } from './command-output.ts'
 import { edgePolicy } from './edge-policy.ts'
-import type { Terminal } from './terminal.ts'
 
 const PATHS: Readonly<Record<string, string>> = {
   edghts: '/edges/https',
@@ -10,13 +10,12 @@ const PATHS: Readonly<Record<string, string>> = {
   edgtls: '/edges/tls',
 }
 
-export interface ApiFlags {
-  readonly apiUrl: string | undefined
-  readonly apiKey: string | undefined
-}
-
 /** `adit policy from-edge ID`: prints the policy that does what the modules of the edge do. */
-export async function printEdgePolicy(id: string, flags: ApiFlags, terminal: Terminal): Promise<number> {
+export async function printEdgePolicy(
+  id: string,
+  flags: Parameters<typeof callApi>[1],
+  terminal: CommandOutput,
+): Promise<number> {
   const path = PATHS[id.slice(0, id.indexOf('_'))]
   if (path === undefined)
     throw new CommandFailure(

@@ -108,7 +108,7 @@ test('from-edge prints a valid policy with the modules of all routes', async (t)
   const policy = parse(out) as Record<string, { name: string; expressions?: string[] }[]>
   assert.equal(code, 0)
   try {
-    readPolicy(out, { protocol: 'https', place: 'route' })
+    readPolicy(out, { protocol: 'https', kind: 'route' })
   } catch (error) {
     assert.fail((error as PolicyError).lines.join('\n'))
   }
@@ -166,7 +166,7 @@ test('from-edge prints saml with the groups that may enter', () => {
     ],
   })
 
-  readPolicy(JSON.stringify(phases), { protocol: 'https', place: 'endpoint' })
+  readPolicy(JSON.stringify(phases), { protocol: 'https', kind: 'endpoint' })
   const [signIn, admission] = phases.on_http_request!
   assert.deepEqual(signIn!.actions, [
     {
@@ -191,7 +191,7 @@ test('from-edge prints the TLS modules of an edge as one action', () => {
     mutual_tls: { enabled: true, certificate_authorities: [{ id: 'ca_1' }] },
   })
 
-  readPolicy(JSON.stringify(phases), { protocol: 'tls', place: 'edge' })
+  readPolicy(JSON.stringify(phases), { protocol: 'tls', kind: 'edge' })
   assert.deepEqual(phases, {
     on_tcp_connect: [
       {

@@ -16,9 +16,9 @@ export function attachmentOf({ protocol = 'https', edge }: AttachmentFlags): Att
   const known = PROTOCOLS.find((name) => name === protocol)
   if (known === undefined)
     throw new CommandFailure(`--protocol must be one of ${PROTOCOLS.join(', ')}, not "${protocol}"`)
-  if (!edge) return { protocol: known, place: 'endpoint' }
+  if (!edge) return { protocol: known, kind: 'endpoint' }
   if (known === 'http') throw new CommandFailure('there are no edges for http; use --protocol https')
-  return { protocol: known, place: known === 'https' ? 'route' : 'edge' }
+  return { protocol: known, kind: known === 'https' ? 'route' : 'edge' }
 }
 
 /** Reads a file; `-` is standard input. */

@@ -11,8 +11,8 @@ import {
 } from '../edge/policy/trial/index.ts'
 import { compileIpFile, openIpData, type Policy } from '../policy/index.ts'
 import { readPolicyFile } from './check.ts'
+import type { CommandOutput } from './command-output.ts'
 import { attachmentOf, readFile } from './policy-file.ts'
-import type { Terminal } from './terminal.ts'
 import { trialToText } from './trial-report.ts'
 
 /** What stands for the outside in a trial. */
@@ -39,7 +39,11 @@ export interface TestOptions extends AssumptionFlags {
 const DEFAULT_CLIENT_IP = '203.0.113.1'
 
 /** `adit policy test FILE --request 'GET URL'`: prints what each rule of the policy does with a request. */
-export async function testPolicy(file: string, options: TestOptions, terminal: Terminal): Promise<number> {
+export async function testPolicy(
+  file: string,
+  options: TestOptions,
+  terminal: CommandOutput,
+): Promise<number> {
   const request = parseRequest(options)
   const response = {
     status: parseStatus(options.responseStatus),
@@ -55,7 +59,7 @@ export async function runTrial(
   request: TrialRequest,
   response: TrialOptions['response'],
   options: AssumptionFlags,
-  terminal: Terminal,
+  terminal: CommandOutput,
 ): Promise<number> {
   const protocol = request.url.protocol === 'http:' ? 'http' : 'https'
   const { edge, json, signedInAs } = options

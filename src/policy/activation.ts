@@ -27,7 +27,9 @@ export interface TlsSource {
   readonly version: string | undefined
   readonly cipher: string | undefined
   readonly alpn: string | undefined
+  readonly ja4: string | undefined
   readonly clientCertificate: X509Certificate | undefined
+  readonly serverCertificate: X509Certificate | undefined
 }
 
 /** The request, as `req` reads it. Header fields are as the actions before have left them. */

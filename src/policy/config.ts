@@ -8,19 +8,19 @@ import { compile, type Program } from './cel/compile.ts'
 import type { Declarations, Environment } from './cel/environment.ts'
 import { parseDuration } from './cel/time.ts'
 import { compileCondition } from './condition.ts'
-import type { Path } from './issue.ts'
+import type { DocumentPath } from './issue.ts'
 import type { PhaseName, PolicyProtocol } from './phases.ts'
 import { compileTemplate, type Template, TemplateError } from './template.ts'
 
 /** Where a field of a configuration is, and what its expressions may use. */
-export interface Place {
+export interface FieldContext {
   readonly environment: Environment
   readonly phase: PhaseName
   readonly protocol: PolicyProtocol
-  readonly path: Path
+  readonly path: DocumentPath
   report(code: number, message: string): void
-  /** The place of a field or entry. */
-  at(step: string | number): Place
+  /** The context of a field or entry inside this one. */
+  child(step: string | number): FieldContext
 }
 
 /**
@@ -33,7 +33,7 @@ export interface ConfigField<T = unknown> {
   readonly absent?: { readonly value: T }
   /** Other names of the field, in the order in which they are looked for. */
   readonly aliases?: readonly string[]
-  read(value: unknown, place: Place): T
+  read(value: unknown, context: FieldContext): T
 }
 
 type Read<F> = F extends ConfigField<infer T> ? T : never
@@ -70,17 +70,21 @@ interface TextLimits {
   readonly check?: (text: string) => string | readonly [code: number, message: string] | undefined
 }
 
-function readText(value: unknown, place: Place, { minLength = 0, maxLength, check }: TextLimits): string {
+function readText(
+  value: unknown,
+  context: FieldContext,
+  { minLength = 0, maxLength, check }: TextLimits,
+): string {
   if (typeof value !== 'string') {
-    place.report(2204, `it must be a text, not ${nounOf(value)}`)
+    context.report(2204, `it must be a text, not ${nounOf(value)}`)
     return ''
   }
-  if (value.length < minLength) place.report(2223, 'it must not be empty')
+  if (value.length < minLength) context.report(2223, 'it must not be empty')
   else if (maxLength !== undefined && value.length > maxLength)
-    place.report(2221, `it has at most ${maxLength} characters`)
+    context.report(2221, `it has at most ${maxLength} characters`)
   else {
     const fault = check?.(value)
-    if (fault !== undefined) place.report(...(typeof fault === 'string' ? ([2204, fault] as const) : fault))
+    if (fault !== undefined) context.report(...(typeof fault === 'string' ? ([2204, fault] as const) : fault))
   }
   return value
 }
@@ -88,7 +92,7 @@ function readText(value: unknown, place: Place, { minLength = 0, maxLength, chec
 /** A text that is taken as it is. */
 export function text(limits: TextLimits = {}): ConfigField<string> {
   const { check: _, ...schema } = limits
-  return { schema: Type.String(schema), read: (value, place) => readText(value, place, limits) }
+  return { schema: Type.String(schema), read: (value, context) => readText(value, context, limits) }
 }
 
 const templateSchema = {
@@ -101,33 +105,33 @@ export function template(limits: TextLimits = {}): ConfigField<Template> {
   const { check: _, ...schema } = limits
   return {
     schema: Type.String({ ...templateSchema, ...schema }),
-    read(value, place) {
+    read(value, context) {
       const source = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
       const plain = typeof source === 'string' && !source.includes('${')
-      const compiled = compileAt(readText(source, place, plain ? limits : {}), place)
+      const compiled = compileText(readText(source, context, plain ? limits : {}), context)
       return compiled
     },
   }
 }
 
-function compileAt(source: string, place: Place): Template {
+function compileText(source: string, context: FieldContext): Template {
   try {
-    return compileTemplate(source, place.environment)
+    return compileTemplate(source, context.environment)
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error
-    place.report(2224, error.message)
-    return compileTemplate('', place.environment)
+    context.report(2224, error.message)
+    return compileTemplate('', context.environment)
   }
 }
 
 /** A CEL expression without `${}`. */
 export const expression: ConfigField<Program> = {
   schema: Type.String({ description: 'a CEL expression', 'x-cel': 'expression' }),
-  read(value, place) {
-    const compilation = compile(readText(value, place, { minLength: 1 }), place.environment)
+  read(value, context) {
+    const compilation = compile(readText(value, context, { minLength: 1 }), context.environment)
     if (compilation.ok) return compilation.program
     const [{ message, line, column }] = compilation.errors as [(typeof compilation.errors)[number]]
-    place.report(2200, `${message} (line ${line}, column ${column})`)
+    context.report(2200, `${message} (line ${line}, column ${column})`)
     return NOTHING
   },
 }
@@ -136,11 +140,11 @@ export const expression: ConfigField<Program> = {
 export function condition(variables: Declarations['variables']): ConfigField<Program> {
   return {
     schema: Type.String({ description: 'a CEL expression that is true or false', 'x-cel': 'expression' }),
-    read(value, place) {
-      const source = readText(value, place, { minLength: 1 })
-      const compiled = compileCondition(source, place.environment.with(variables))
+    read(value, context) {
+      const source = readText(value, context, { minLength: 1 })
+      const compiled = compileCondition(source, context.environment.with(variables))
       if ('program' in compiled) return compiled.program
-      place.report(2200, compiled.error)
+      context.report(2200, compiled.error)
       return NOTHING
     },
   }
@@ -157,13 +161,13 @@ export interface PatternTemplate {
 
 export const pattern: ConfigField<PatternTemplate> = {
   schema: Type.String({ format: 're2', ...templateSchema }),
-  read(value, place) {
-    const compiled = template().read(value, place)
+  read(value, context) {
+    const compiled = template().read(value, context)
     if (compiled.literal === undefined) return { template: compiled, regex: undefined }
     try {
       return { template: compiled, regex: compileLinearRegex(compiled.literal) }
     } catch (error) {
-      place.report(2261, `it is not a regular expression of RE2: ${errorMessage(error)}`)
+      context.report(2261, `it is not a regular expression of RE2: ${errorMessage(error)}`)
       return { template: compiled, regex: undefined }
     }
   },
@@ -171,8 +175,8 @@ export const pattern: ConfigField<PatternTemplate> = {
 
 export const flag: ConfigField<boolean> = {
   schema: Type.Boolean(),
-  read(value, place) {
-    if (typeof value !== 'boolean') place.report(2204, `it must be true or false, not ${nounOf(value)}`)
+  read(value, context) {
+    if (typeof value !== 'boolean') context.report(2204, `it must be true or false, not ${nounOf(value)}`)
     return value === true
   },
 }
@@ -181,11 +185,11 @@ export const flag: ConfigField<boolean> = {
 export function integer(minimum: number, maximum: number): ConfigField<number> {
   return {
     schema: Type.Integer({ minimum, maximum }),
-    read(value, place) {
+    read(value, context) {
       if (typeof value !== 'number' || !Number.isInteger(value))
-        place.report(2204, `it must be a whole number, not ${nounOf(value)}`)
+        context.report(2204, `it must be a whole number, not ${nounOf(value)}`)
       else if (value < minimum || value > maximum)
-        place.report(2215, `it must be between ${minimum} and ${maximum}`)
+        context.report(2215, `it must be between ${minimum} and ${maximum}`)
       return value as number
     },
   }
@@ -195,10 +199,10 @@ export function integer(minimum: number, maximum: number): ConfigField<number> {
 export function number(minimum: number, maximum: number): ConfigField<number> {
   return {
     schema: Type.Number({ minimum, maximum }),
-    read(value, place) {
-      if (typeof value !== 'number') place.report(2204, `it must be a number, not ${nounOf(value)}`)
+    read(value, context) {
+      if (typeof value !== 'number') context.report(2204, `it must be a number, not ${nounOf(value)}`)
       else if (value < minimum || value > maximum)
-        place.report(2215, `it must be between ${minimum} and ${maximum}`)
+        context.report(2215, `it must be between ${minimum} and ${maximum}`)
       return value as number
     },
   }
@@ -208,11 +212,11 @@ export function number(minimum: number, maximum: number): ConfigField<number> {
 export function choice<const W extends string>(...words: readonly W[]): ConfigField<W> {
   return {
     schema: Type.Union(words.map((word) => Type.Literal(word))),
-    read(value, place) {
+    read(value, context) {
       if (!words.includes(value as W)) {
         const near = typeof value === 'string' ? findNearest(value, words) : undefined
         const hint = near === undefined ? `use one of ${words.join(', ')}` : `did you mean ${near}?`
-        place.report(2222, `${shown(value)} cannot be used; ${hint}`)
+        context.report(2222, `${shown(value)} cannot be used; ${hint}`)
       }
       return value as W
     },
@@ -227,11 +231,11 @@ export function duration(minSeconds: number, maxSeconds: number): ConfigField<nu
     schema: Type.Union([Type.String({ format: 'duration' }), Type.Integer()], {
       'x-seconds': [minSeconds, maxSeconds],
     }),
-    read(value, place) {
+    read(value, context) {
       const millis = toMillis(value)
-      if (millis === undefined) place.report(2225, `${shown(value)} is not a duration, such as 10s or 2m`)
+      if (millis === undefined) context.report(2225, `${shown(value)} is not a duration, such as 10s or 2m`)
       else if (millis < minSeconds * SECOND || millis > maxSeconds * SECOND)
-        place.report(2225, `it must be between ${minSeconds}s and ${maxSeconds}s`)
+        context.report(2225, `it must be between ${minSeconds}s and ${maxSeconds}s`)
       return millis ?? 0
     },
   }
@@ -258,19 +262,19 @@ export function listOf<T>(of: ConfigField<T>, limits: ListLimits = {}): ConfigFi
   const { minItems = 0, maxItems = 100, unique } = limits
   return {
     schema: Type.Array(of.schema, { minItems, maxItems, ...(unique && { uniqueItems: true }) }),
-    read(value, place) {
+    read(value, context) {
       if (!Array.isArray(value)) {
-        place.report(2204, `it must be a list, not ${nounOf(value)}`)
+        context.report(2204, `it must be a list, not ${nounOf(value)}`)
         return []
       }
       if (value.length < minItems)
-        place.report(2223, `it needs at least ${minItems} ${noun('entry', minItems)}`)
+        context.report(2223, `it needs at least ${minItems} ${noun('entry', minItems)}`)
       if (value.length > maxItems) {
-        place.report(2218, `it has at most ${maxItems} entries`)
+        context.report(2218, `it has at most ${maxItems} entries`)
         return []
       }
-      if (unique && new Set(value).size < value.length) place.report(2231, 'it names something twice')
-      return value.map((entry, index) => of.read(entry, place.at(index)))
+      if (unique && new Set(value).size < value.length) context.report(2231, 'it names something twice')
+      return value.map((entry, index) => of.read(entry, context.child(index)))
     },
   }
 }
@@ -282,20 +286,20 @@ export function mapOf<T>(
 ): ConfigField<(readonly [name: string, value: T])[]> {
   return {
     schema: Type.Record(Type.String(), of.schema, { minProperties: minItems, maxProperties: maxItems }),
-    read(value, place) {
+    read(value, context) {
       if (!isMap(value)) {
-        place.report(2204, `it must be a map, not ${nounOf(value)}`)
+        context.report(2204, `it must be a map, not ${nounOf(value)}`)
         return []
       }
       const entries = Object.entries(value)
       if (entries.length < minItems)
-        place.report(2223, `it needs at least ${minItems} ${noun('entry', minItems)}`)
+        context.report(2223, `it needs at least ${minItems} ${noun('entry', minItems)}`)
       if (entries.length > maxItems) {
-        place.report(2212, `it has at most ${maxItems} entries`)
+        context.report(2212, `it has at most ${maxItems} entries`)
         return []
       }
       return entries.map(([name, entry]) => {
-        const inner = place.at(name)
+        const inner = context.child(name)
         const fault = checkName?.(name)
         if (fault !== undefined)
           inner.report(...(typeof fault === 'string' ? ([2204, fault] as const) : fault))
@@ -308,7 +312,7 @@ export function mapOf<T>(
 /** A map with these fields and no others. */
 export function object<F extends Readonly<Record<string, ConfigField>>>(
   fields: F,
-  check?: (config: { [K in keyof F]: Read<F[K]> }, place: Place) => void,
+  check?: (config: { [K in keyof F]: Read<F[K]> }, context: FieldContext) => void,
 ): ConfigField<{ [K in keyof F]: Read<F[K]> }> {
   const names = Object.keys(fields)
   return {
@@ -318,30 +322,30 @@ export function object<F extends Readonly<Record<string, ConfigField>>>(
       required: names.filter((name) => fields[name]!.absent === undefined),
       additionalProperties: false,
     }),
-    read(value, place) {
+    read(value, context) {
       const config: Record<string, unknown> = {}
       if (!isMap(value)) {
-        place.report(2203, `it must be a map, not ${nounOf(value)}`)
+        context.report(2203, `it must be a map, not ${nounOf(value)}`)
         return config as never
       }
       const known = new Set<string>()
       let isComplete = true
-      const report = (at: Place, code: number, message: string) => {
+      const report = (field: FieldContext, code: number, message: string) => {
         isComplete = false
-        at.report(code, message)
+        field.report(code, message)
       }
       for (const [name, field] of Object.entries(fields)) {
         const key = [name, ...(field.aliases ?? [])].find((spelling) => value[spelling] != null)
         for (const spelling of [name, ...(field.aliases ?? [])]) known.add(spelling)
         if (key !== undefined) {
-          const inner = place.at(key)
+          const inner = context.child(key)
           config[name] = field.read(value[key], { ...inner, report: (...args) => report(inner, ...args) })
         } else if (field.absent !== undefined) config[name] = field.absent.value
-        else report(place, 2234, `"${name}" is required`)
+        else report(context, 2234, `"${name}" is required`)
       }
       for (const key of Object.keys(value))
-        if (!known.has(key)) report(place.at(key), 2203, unknownKey(key, names))
-      if (isComplete) check?.(config as never, place)
+        if (!known.has(key)) report(context.child(key), 2203, unknownKey(key, names))
+      if (isComplete) check?.(config as never, context)
       return config as never
     },
   }

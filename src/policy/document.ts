@@ -1,7 +1,7 @@
 import { type Document, LineCounter, parseDocument } from 'yaml'
 import { errorMessage } from '../base/error-message.ts'
 import { findNearest } from '../base/nearest.ts'
-import { type Path, PolicyError, type PolicyIssue } from './issue.ts'
+import { type DocumentPath, PolicyError, type PolicyIssue } from './issue.ts'
 import { type Attachment, isHttp, PHASES, type PhaseName } from './phases.ts'
 
 /** The largest document, in bytes. */
@@ -19,20 +19,20 @@ export interface RuleSource {
   readonly name: string
   readonly expressions: readonly string[]
   readonly actions: readonly ActionSource[]
-  readonly path: Path
+  readonly path: DocumentPath
 }
 
 export interface ActionSource {
   readonly type: string
   readonly config: unknown
-  readonly path: Path
+  readonly path: DocumentPath
 }
 
 /** A policy as it is written, with everything but its expressions and actions checked. */
 export interface PolicyDocument {
   readonly phases: Readonly<Partial<Record<PhaseName, readonly RuleSource[]>>>
   /** Creates a mistake at a place of the text. */
-  issue(code: number, message: string, path: Path): PolicyIssue
+  issue(code: number, message: string, path: DocumentPath): PolicyIssue
 }
 
 /** Reads a policy in YAML or JSON, in the present form or in the older one of `inbound` and `outbound`. Throws `PolicyError`. */
@@ -98,7 +98,7 @@ class DocumentReader {
     this.#report(2236, `"${clip(key)}" is not a phase; ${hint}`, [key])
   }
 
-  #readRules(value: unknown, path: Path): RuleSource[] {
+  #readRules(value: unknown, path: DocumentPath): RuleSource[] {
     if (!Array.isArray(value)) {
       this.#report(2236, 'it must be a list of rules', path)
       return []
@@ -111,13 +111,13 @@ class DocumentReader {
     return value.flatMap((rule, index) => this.#readRule(rule, [...path, index]))
   }
 
-  #readRule(value: unknown, path: Path): RuleSource[] {
+  #readRule(value: unknown, path: DocumentPath): RuleSource[] {
     const fields = this.#fields(value, path, ['name', 'expressions', 'actions', 'enabled'], 'a rule')
     if (fields === undefined) return []
     const { name, enabled } = fields
     const expressions = this.#list(fields.expressions, MAX_EXPRESSIONS, 2265)
-    for (const { value: expression, path: place } of expressions)
-      if (typeof expression !== 'string') this.#report(2200, 'an expression must be a text', place)
+    for (const { value: expression, path: location } of expressions)
+      if (typeof expression !== 'string') this.#report(2200, 'an expression must be a text', location)
     const actions = this.#list(fields.actions, MAX_ACTIONS, 2255).flatMap((action) =>
       this.#readAction(action),
     )
@@ -130,7 +130,7 @@ class DocumentReader {
     return [{ name: String(name?.value ?? ''), expressions: texts, actions, path }]
   }
 
-  #readAction({ value, path }: Place): ActionSource[] {
+  #readAction({ value, path }: LocatedValue): ActionSource[] {
     const fields = this.#fields(value, path, ['type', 'config'], 'an action')
     if (fields === undefined) return []
     if (typeof fields.type?.value !== 'string') {
@@ -141,7 +141,7 @@ class DocumentReader {
   }
 
   /** The fields of a map by their lower-case names; older SDKs write names with a capital. */
-  #fields(value: unknown, path: Path, names: readonly string[], noun: string): Fields | undefined {
+  #fields(value: unknown, path: DocumentPath, names: readonly string[], noun: string): Fields | undefined {
     if (!isMap(value)) {
       this.#report(2236, `${noun} must be a map with ${names.slice(0, -1).join(', ')}`, path)
       return undefined
@@ -159,7 +159,7 @@ class DocumentReader {
     return fields
   }
 
-  #list(field: Place | undefined, max: number, code: number): Place[] {
+  #list(field: LocatedValue | undefined, max: number, code: number): LocatedValue[] {
     if (field?.value == null) return []
     const { value, path } = field
     if (!Array.isArray(value)) this.#report(2236, 'it must be a list', path)
@@ -168,16 +168,16 @@ class DocumentReader {
     return []
   }
 
-  #report(code: number, message: string, path: Path): void {
+  #report(code: number, message: string, path: DocumentPath): void {
     this.#issues.push(this.#issue(code, message, path))
   }
 
-  #issue(code: number, message: string, path: Path): PolicyIssue {
+  #issue(code: number, message: string, path: DocumentPath): PolicyIssue {
     return { code, message, path, line: this.#lineOf(path) }
   }
 
   /** The line of a value, or of the nearest one around it. */
-  #lineOf(path: Path): number | undefined {
+  #lineOf(path: DocumentPath): number | undefined {
     for (let length = path.length; length > 0; length--) {
       const node = this.#document.getIn(path.slice(0, length), true) as { range?: [number] } | undefined
       if (node?.range !== undefined) return this.#lineAt(node.range[0])
@@ -190,12 +190,12 @@ class DocumentReader {
   }
 }
 
-interface Place {
+interface LocatedValue {
   readonly value: unknown
-  readonly path: Path
+  readonly path: DocumentPath
 }
 
-type Fields = Record<string, Place | undefined>
+type Fields = Record<string, LocatedValue | undefined>
 
 function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

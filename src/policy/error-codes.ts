@@ -51,7 +51,7 @@ export const policyErrors: readonly (ErrorExplanation & { readonly code: number 
   { code: 2239, cause: 'A traffic policy signs visitors in with more than one action.', next: file },
   {
     code: 2240,
-    cause: 'A traffic policy has a certificate without its key, or a key without certificate.',
+    cause: 'A traffic policy has a certificate without its key, or a key without its certificate.',
     next: file,
   },
   { code: 2244, cause: 'A query parameter in a traffic policy is not valid.', next: file },

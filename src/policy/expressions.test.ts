@@ -17,7 +17,9 @@ const activation: Activation = {
     ipFacts: () => undefined,
     tls: {
       ...{ sni: 'app.test', version: 'TLSv1.3', cipher: 'TLS_AES_128_GCM_SHA256', alpn: 'h2' },
+      ja4: 't13d1516h2_8daaf6152771_e5627efa2ab1',
       clientCertificate: undefined,
+      serverCertificate: undefined,
     },
   },
   endpoint: {
@@ -71,6 +73,7 @@ const VALUES: readonly [source: string, expected: unknown][] = [
   ["conn.ts.start == timestamp('2026-01-02T03:04:05Z')", true],
   ["conn.tls.version + ' ' + conn.tls.sni + ' ' + conn.tls.negotiated_alpn", '1.3 app.test h2'],
   ['has(conn.tls.client)', false],
+  ["conn.tls.ja4_fingerprint.startsWith('t13d')", true],
   ['req.method', 'POST'],
   ['req.host', 'app.test'],
   ['req.version', 'HTTP/2.0'],

@@ -45,9 +45,9 @@ export {
   compileIpFile,
   type IpData,
   type IpFacts,
+  type IpLocation,
   NO_IP_DATA,
   openIpData,
-  type Place,
 } from './ip-data/ip-data.ts'
 export { issueText, PolicyError } from './issue.ts'
 export { describeLanguage, type PolicyLanguage } from './language.ts'

@@ -1,5 +1,5 @@
 /** The way from the root of a document to a value: keys and indexes. */
-export type Path = readonly (string | number)[]
+export type DocumentPath = readonly (string | number)[]
 
 /** A mistake in a policy. */
 export interface PolicyIssue {
@@ -7,7 +7,7 @@ export interface PolicyIssue {
   readonly code: number
   /** A sentence without the place. */
   readonly message: string
-  readonly path: Path
+  readonly path: DocumentPath
   /** Where it is in the text, counted from 1; undefined for a mistake of the document as a whole. */
   readonly line: number | undefined
 }
@@ -39,8 +39,8 @@ export class PolicyError extends Error {
 
 /** A mistake with its place: `on_http_request, rule 2, action 1, config.status_code: it must be … (line 7)`. */
 export function issueText({ path, message, line }: PolicyIssue): string {
-  const place = placeText(path)
-  return `${place === '' ? '' : `${place}: `}${message}${line === undefined ? '' : ` (line ${line} of the policy)`}`
+  const location = locationText(path)
+  return `${location === '' ? '' : `${location}: `}${message}${line === undefined ? '' : ` (line ${line} of the policy)`}`
 }
 
 const NOUNS: Readonly<Record<string, string>> = {
@@ -51,7 +51,7 @@ const NOUNS: Readonly<Record<string, string>> = {
 }
 
 /** Rules, expressions and actions are counted from 1, as people count; fields below keep their own notation. */
-function placeText([phase, rule, ...rest]: Path): string {
+function locationText([phase, rule, ...rest]: DocumentPath): string {
   if (phase === undefined) return ''
   const parts = [String(phase)]
   if (rule !== undefined) parts.push(typeof rule === 'number' ? `rule ${rule + 1}` : rule)
@@ -63,7 +63,7 @@ function placeText([phase, rule, ...rest]: Path): string {
   return parts.join(', ')
 }
 
-function fieldText(field: Path): string {
+function fieldText(field: DocumentPath): string {
   return field.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
     '',

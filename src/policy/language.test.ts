@@ -23,7 +23,7 @@ test('the example of every action is a valid policy', () => {
       if (type === 'forward-internal' && phase === 'on_tcp_connect') continue
       readPolicy(JSON.stringify({ [phase]: [{ actions: parse(example) }] }), {
         protocol: 'https',
-        place: 'endpoint',
+        kind: 'endpoint',
       })
     }
 })

@@ -23,7 +23,7 @@ export type PolicyProtocol = 'http' | 'https' | 'tcp' | 'tls'
 export interface Attachment {
   readonly protocol: PolicyProtocol
   /** An agent's endpoint, a cloud endpoint, a route of an HTTPS edge, or a TCP or TLS edge. */
-  readonly place: 'endpoint' | 'cloud' | 'route' | 'edge'
+  readonly kind: 'endpoint' | 'cloud' | 'route' | 'edge'
 }
 
 export const isHttp = ({ protocol }: Pick<Attachment, 'protocol'>): boolean =>

@@ -87,7 +87,7 @@ const CALLS = [
 const ABSENT = [
   ...['conn.geo', 'conn.k8s', 'conn.client_ip.geo', 'conn.client_ip.as'],
   ...['conn.client_ip.categories', 'conn.client_ip.is_tor_node', 'conn.client_ip.is_on_blocklist'],
-  ...['conn.tls.ja4_fingerprint', 'conn.tls.server', 'conn.tls.client.extensions'],
+  'conn.tls.client.extensions',
 ]
 
 test('every variable and function of the language is declared', () => {

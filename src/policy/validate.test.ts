@@ -4,8 +4,8 @@ import { issueText, PolicyError } from './issue.ts'
 import type { Attachment } from './phases.ts'
 import { readPolicy } from './validate.ts'
 
-const HTTPS: Attachment = { protocol: 'https', place: 'endpoint' }
-const TCP: Attachment = { protocol: 'tcp', place: 'endpoint' }
+const HTTPS: Attachment = { protocol: 'https', kind: 'endpoint' }
+const TCP: Attachment = { protocol: 'tcp', kind: 'endpoint' }
 
 /** The mistakes of a policy, each as `code place: message`. */
 function mistakesOf(text: string, attachment = HTTPS): string[] {
@@ -130,7 +130,7 @@ const DOCUMENTS: readonly [what: string, text: string, expected: RegExp, attachm
     'a connection on a route',
     'on_tcp_connect: [{actions: [{type: deny}]}]',
     /^2248/,
-    { protocol: 'https', place: 'route' },
+    { protocol: 'https', kind: 'route' },
   ],
   [
     'aliases that explode',

@@ -3,9 +3,9 @@ import type { Action } from './actions/define.ts'
 import { actions } from './actions/index.ts'
 import type { Program } from './cel/compile.ts'
 import { compileCondition } from './condition.ts'
-import type { Place } from './config.ts'
+import type { FieldContext } from './config.ts'
 import { type ActionSource, type PolicyDocument, type RuleSource, readDocument } from './document.ts'
-import { type Path, PolicyError, type PolicyIssue } from './issue.ts'
+import { type DocumentPath, PolicyError, type PolicyIssue } from './issue.ts'
 import { type Attachment, isHttp, PHASES, type PhaseName } from './phases.ts'
 import { environments } from './variables/index.ts'
 
@@ -72,7 +72,7 @@ class Validator {
       : (['on_tcp_connect', 'connection'] as const)
     const rules = phases[phase] ?? []
     const ends = rules.some(({ conditions, actions }) => conditions.length === 0 && actions.some(endsPhase))
-    if (this.#attachment.place === 'cloud' && !ends)
+    if (this.#attachment.kind === 'cloud' && !ends)
       this.#report(
         2235,
         `it does not end every ${traffic}: a rule without expressions needs an action such as ${traffic === 'request' ? 'custom-response, ' : ''}deny or forward-internal`,
@@ -80,11 +80,11 @@ class Validator {
       )
   }
 
-  #checkPhase(phase: PhaseName, path: Path): void {
-    const { protocol, place } = this.#attachment
+  #checkPhase(phase: PhaseName, path: DocumentPath): void {
+    const { protocol, kind } = this.#attachment
     if (!isHttp(this.#attachment) && phase !== 'on_tcp_connect')
       this.#report(2230, `${phase} is not a phase of ${protocol} endpoints; use on_tcp_connect`, path)
-    if (place === 'route' && phase === 'on_tcp_connect')
+    if (kind === 'route' && phase === 'on_tcp_connect')
       this.#report(
         2248,
         'a route of an HTTPS edge has no on_tcp_connect: its requests share connections',
@@ -112,7 +112,11 @@ class Validator {
     return { name, conditions, expressions, actions: read }
   }
 
-  #checkAppliesToAll(read: readonly PolicyAction[], expressions: readonly string[], path: Path): void {
+  #checkAppliesToAll(
+    read: readonly PolicyAction[],
+    expressions: readonly string[],
+    path: DocumentPath,
+  ): void {
     for (const { action } of read) {
       if (!action.appliesToAll) continue
       if (expressions.length > 0)
@@ -153,22 +157,22 @@ class Validator {
         this.#report(2239, `one action can sign visitors in, and ${this.#signIn} does so already`, path)
       this.#signIn = action.type
     }
-    const place = this.#place([...path, 'config'], phase)
-    return [{ action, config: action.config.read(config, place), source: config }]
+    const context = this.#contextOf([...path, 'config'], phase)
+    return [{ action, config: action.config.read(config, context), source: config }]
   }
 
-  #place(path: Path, phase: PhaseName): Place {
+  #contextOf(path: DocumentPath, phase: PhaseName): FieldContext {
     return {
       environment: environments[phase],
       phase,
       protocol: this.#attachment.protocol,
       path,
       report: (code, message) => this.#report(code, message, path),
-      at: (step) => this.#place([...path, step], phase),
+      child: (step) => this.#contextOf([...path, step], phase),
     }
   }
 
-  #report(code: number, message: string, path: Path): void {
+  #report(code: number, message: string, path: DocumentPath): void {
     this.#issues.push(this.#document.issue(code, message, path))
   }
 }

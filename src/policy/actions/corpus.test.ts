@@ -253,7 +253,7 @@ function codesOf(type: string, phase: PhaseName, config: object): number[] {
   const policy = { [phase]: [{ actions: [{ type, config }] }] }
   try {
     const protocol = phase === 'on_tcp_connect' ? 'tls' : 'https'
-    readPolicy(JSON.stringify(policy), { protocol, place: 'endpoint' })
+    readPolicy(JSON.stringify(policy), { protocol, kind: 'endpoint' })
     return []
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error

@@ -1,7 +1,7 @@
 import { HTTP_PROTOS, parseInternalUrl, RAW_PROTOS } from '../../base/endpoint-url.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { STRING } from '../cel/types.ts'
-import { choice, described, object, optional, type Place, template, withDefault } from '../config.ts'
+import { choice, described, type FieldContext, object, optional, template, withDefault } from '../config.ts'
 import { isHttp } from '../phases.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
@@ -26,12 +26,12 @@ export const forwardInternal = defineAction({
       // Official clients write it; there is no other binding to forward to.
       binding: described(optional(choice('internal')), 'accepted for compatibility'),
     },
-    ({ url }, place) => {
-      if (url.literal !== undefined) checkUrl(url.literal, place.at('url'))
-      if (place.phase === 'on_tcp_connect' && isHttp(place))
-        place.report(
+    ({ url }, context) => {
+      if (url.literal !== undefined) checkUrl(url.literal, context.child('url'))
+      if (context.phase === 'on_tcp_connect' && isHttp(context))
+        context.report(
           2205,
-          `in on_tcp_connect it works on tcp and tls endpoints; put it into on_http_request for ${place.protocol}`,
+          `in on_tcp_connect it works on tcp and tls endpoints; put it into on_http_request for ${context.protocol}`,
         )
     },
   ),
@@ -40,10 +40,10 @@ export const forwardInternal = defineAction({
 })
 
 /** Requests are forwarded to endpoints that serve requests, connections to those that pass bytes on. */
-function checkUrl(url: string, place: Place): void {
+function checkUrl(url: string, context: FieldContext): void {
   try {
-    parseInternalUrl(url, place.phase === 'on_tcp_connect' ? RAW_PROTOS : HTTP_PROTOS)
+    parseInternalUrl(url, context.phase === 'on_tcp_connect' ? RAW_PROTOS : HTTP_PROTOS)
   } catch (error) {
-    place.report(2226, errorMessage(error))
+    context.report(2226, errorMessage(error))
   }
 }

@@ -33,9 +33,9 @@ export const restrictIps = defineAction({
         'ids of IP policies of the account',
       ),
     },
-    ({ allow, deny, ip_policies }, place) => {
+    ({ allow, deny, ip_policies }, context) => {
       if (allow.length + deny.length + ip_policies.length === 0)
-        place.report(2223, 'it needs "allow", "deny" or "ip_policies"')
+        context.report(2223, 'it needs "allow", "deny" or "ip_policies"')
     },
   ),
   results: { action: STRING, matched_cidr: STRING, error: errorResult },

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type ConfigField, described, isMap, listOf, object, type Place, template } from '../config.ts'
+import { type ConfigField, described, type FieldContext, isMap, listOf, object, template } from '../config.ts'
 import type { Template } from '../template.ts'
 import { defineAction } from './define.ts'
 
@@ -20,34 +20,34 @@ export interface VarAssignment {
 
 const assignment: ConfigField<VarAssignment> = {
   schema: Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, maxProperties: 1 }),
-  read(entry, place) {
+  read(entry, context) {
     const [name, ...others] = isMap(entry) ? Object.keys(entry) : []
     if (name === undefined || others.length > 0) {
-      place.report(2250, 'each entry is a map with one name and its value')
+      context.report(2250, 'each entry is a map with one name and its value')
       return { name: '', value: { kind: 'literal', value: null } }
     }
     if (!/^[A-Za-z_]\w{0,127}$/.test(name))
-      place.report(2250, `"${name.slice(0, 60)}" cannot be the name of a variable`)
-    return { name, value: readValue((entry as Record<string, unknown>)[name], place.at(name), 1) }
+      context.report(2250, `"${name.slice(0, 60)}" cannot be the name of a variable`)
+    return { name, value: readValue((entry as Record<string, unknown>)[name], context.child(name), 1) }
   },
 }
 
-function readValue(value: unknown, place: Place, depth: number): VarValue {
+function readValue(value: unknown, context: FieldContext, depth: number): VarValue {
   if (depth > MAX_DEPTH) {
-    place.report(2252, `values are nested ${MAX_DEPTH} levels deep at most`)
+    context.report(2252, `values are nested ${MAX_DEPTH} levels deep at most`)
     return { kind: 'literal', value: null }
   }
-  if (typeof value === 'string') return { kind: 'template', template: template().read(value, place) }
+  if (typeof value === 'string') return { kind: 'template', template: template().read(value, context) }
   if (Array.isArray(value))
     return {
       kind: 'list',
-      elements: value.map((element, index) => readValue(element, place.at(index), depth + 1)),
+      elements: value.map((element, index) => readValue(element, context.child(index), depth + 1)),
     }
   if (isMap(value))
     return {
       kind: 'map',
       entries: Object.entries(value).map(
-        ([key, element]) => [key, readValue(element, place.at(key), depth + 1)] as const,
+        ([key, element]) => [key, readValue(element, context.child(key), depth + 1)] as const,
       ),
     }
   return { kind: 'literal', value: value as number | boolean | null }

@@ -19,7 +19,7 @@ function pem(check: (text: string) => string | undefined): ConfigField<Template>
   const field = template({ minLength: 1, maxLength: MAX_PEM_LENGTH, check })
   return {
     ...field,
-    read: (value, place) => field.read(value, { ...place, environment: BEFORE_HANDSHAKE }),
+    read: (value, context) => field.read(value, { ...context, environment: BEFORE_HANDSHAKE }),
   }
 }
 
@@ -83,21 +83,21 @@ export const terminateTls = defineAction({
         'whether clients need a certificate, and whether it is verified; the default is require-and-verify where there are authorities',
       ),
     },
-    (config, place) => {
+    (config, context) => {
       const { min_version = '1.2', max_version = '1.3' } = config
       if (min_version > max_version)
-        place.at('min_version').report(2204, 'it must not be higher than max_version')
+        context.child('min_version').report(2204, 'it must not be higher than max_version')
       const { server_certificate: certificate, server_private_key: key } = config
       if ((certificate === undefined) !== (key === undefined))
-        place.report(2240, 'server_certificate and server_private_key belong together')
+        context.report(2240, 'server_certificate and server_private_key belong together')
       if (certificate?.literal !== undefined && key?.literal !== undefined)
         if (!new X509Certificate(certificate.literal).checkPrivateKey(createPrivateKey(key.literal)))
-          place.at('server_private_key').report(2204, 'it is not the key of server_certificate')
+          context.child('server_private_key').report(2204, 'it is not the key of server_certificate')
       if (
         config.mutual_tls_verification_strategy === 'require-and-verify' &&
         config.mutual_tls_certificate_authorities === undefined
       )
-        place.report(2240, 'require-and-verify needs mutual_tls_certificate_authorities')
+        context.report(2240, 'require-and-verify needs mutual_tls_certificate_authorities')
     },
   ),
   results: {

@@ -148,12 +148,12 @@ export function isZoneLoaded(zone: string): boolean {
 }
 
 function formatterOf(zone: string): Intl.DateTimeFormat {
-  const known = formatters.get(zone)
-  if (known !== undefined) return known
+  const existing = formatters.get(zone)
+  if (existing !== undefined) return existing
   if (zone.length > MAX_ZONE_LENGTH || !/^[A-Za-z]/.test(zone)) throw unknownZone(zone)
-  let made: Intl.DateTimeFormat
+  let formatter: Intl.DateTimeFormat
   try {
-    made = new Intl.DateTimeFormat('en-US', {
+    formatter = new Intl.DateTimeFormat('en-US', {
       timeZone: zone,
       hourCycle: 'h23',
       era: 'short',
@@ -168,10 +168,10 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
     throw unknownZone(zone)
   }
   // One spelling of each zone is kept, so that tenants cannot fill the memory with variations of capital letters.
-  const canonical = made.resolvedOptions().timeZone
-  const kept = formatters.get(canonical) ?? made
-  formatters.set(canonical, kept)
-  return kept
+  const canonical = formatter.resolvedOptions().timeZone
+  const canonicalFormatter = formatters.get(canonical) ?? formatter
+  formatters.set(canonical, canonicalFormatter)
+  return canonicalFormatter
 }
 
 const unknownZone = (zone: string) =>

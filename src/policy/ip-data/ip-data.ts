@@ -5,8 +5,8 @@ import { compileRangeList, isRangeTable, RangeTable } from './range-list.ts'
 
 /** What is known about an address. */
 export interface IpFacts {
-  readonly location: Place | undefined
-  readonly registeredLocation: Place | undefined
+  readonly location: IpLocation | undefined
+  readonly registeredLocation: IpLocation | undefined
   readonly as: { readonly number: number; readonly organization: string | undefined } | undefined
   /** Undefined when no list was imported. */
   readonly categories: readonly string[] | undefined
@@ -14,7 +14,7 @@ export interface IpFacts {
 }
 
 /** Texts by the names that `conn.client_ip.geo` declares; `is_eu` is true or false. */
-export type Place = Readonly<Record<string, string | boolean | undefined>>
+export type IpLocation = Readonly<Record<string, string | boolean | undefined>>
 
 /** Knows addresses. */
 export interface IpData {
@@ -120,7 +120,7 @@ function toRecord(record: MmdbValue): DatabaseFacts {
     const value = get(...path)
     return typeof value === 'boolean' ? value : undefined
   }
-  const country = (key: string): Place => ({
+  const country = (key: string): IpLocation => ({
     continent: text('continent', 'names', 'en') ?? text('continent', 'code'),
     country: text(key, 'names', 'en'),
     country_code: text(key, 'iso_code'),
@@ -151,5 +151,5 @@ function toRecord(record: MmdbValue): DatabaseFacts {
   }
 }
 
-const present = (place: Place): Place | undefined =>
-  Object.values(place).some((value) => value !== undefined) ? place : undefined
+const present = (location: IpLocation): IpLocation | undefined =>
+  Object.values(location).some((value) => value !== undefined) ? location : undefined

@@ -64,20 +64,24 @@ const alternativeNames = objectOf({
 
 const moment = (text: string) => Timestamp.fromMillis(Date.parse(text))
 
+const fields = {
+  serial_number: field(STRING, ({ serialNumber }: X509Certificate) => serialNumber.toLowerCase()),
+  signature_algorithm: field(STRING, ({ signatureAlgorithm }: X509Certificate) => signatureAlgorithm),
+  subject: field(nameType('subject'), ({ subject }: X509Certificate) => subject ?? ''),
+  issuer: field(nameType('issuer'), ({ issuer }: X509Certificate) => issuer ?? ''),
+  san: field(alternativeNames, ({ subjectAltName }: X509Certificate) => subjectAltName ?? ''),
+  extensions: unknown(listOf(plain('extension', { id: STRING, critical: BOOL, value: BYTES }))),
+  validity: group('validity', {
+    not_before: field(TIMESTAMP, ({ validFrom }: X509Certificate) => moment(validFrom)),
+    not_after: field(TIMESTAMP, ({ validTo }: X509Certificate) => moment(validTo)),
+  }),
+}
+
 /** A certificate, read from its parsed form. */
 export const certificate: Type = objectOf({
   name: 'certificate',
-  fields: {
-    pem: field(STRING, (source: X509Certificate) => source.toString()),
-    serial_number: field(STRING, ({ serialNumber }: X509Certificate) => serialNumber.toLowerCase()),
-    signature_algorithm: field(STRING, ({ signatureAlgorithm }: X509Certificate) => signatureAlgorithm),
-    subject: field(nameType('subject'), ({ subject }: X509Certificate) => subject ?? ''),
-    issuer: field(nameType('issuer'), ({ issuer }: X509Certificate) => issuer ?? ''),
-    san: field(alternativeNames, ({ subjectAltName }: X509Certificate) => subjectAltName ?? ''),
-    extensions: unknown(listOf(plain('extension', { id: STRING, critical: BOOL, value: BYTES }))),
-    validity: group('validity', {
-      not_before: field(TIMESTAMP, ({ validFrom }: X509Certificate) => moment(validFrom)),
-      not_after: field(TIMESTAMP, ({ validTo }: X509Certificate) => moment(validTo)),
-    }),
-  },
+  fields: { pem: field(STRING, (source: X509Certificate) => source.toString()), ...fields },
 })
+
+/** The certificate that was shown to the client. */
+export const ownCertificate: Type = objectOf({ name: 'own certificate', fields })

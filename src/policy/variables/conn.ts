@@ -1,7 +1,7 @@
 import type { ConnectionSource, TlsSource } from '../activation.ts'
 import { BOOL, INT, listOf, mapOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
 import { Timestamp } from '../cel/values.ts'
-import { certificate } from './certificate.ts'
+import { certificate, ownCertificate } from './certificate.ts'
 import { field, plain, unknown } from './shape.ts'
 
 const PLACE = {
@@ -61,12 +61,12 @@ export const tlsFields = {
   sni: field(STRING, ({ sni }: TlsSource) => sni),
   version: field(STRING, ({ version }: TlsSource) => version?.replace(/^TLSv/, '')),
   cipher_suite: field(STRING, ({ cipher }: TlsSource) => cipher),
-  ja4_fingerprint: unknown(STRING),
+  ja4_fingerprint: field(STRING, ({ ja4 }: TlsSource) => ja4),
   negotiated_alpn: field(STRING, ({ alpn }: TlsSource) => alpn),
   // Every connection makes its own handshake or proves an earlier one; which of the two is not recorded.
   session_resumed: field(BOOL, () => false),
   client: field(certificate, ({ clientCertificate }: TlsSource) => clientCertificate),
-  server: unknown(certificate),
+  server: field(ownCertificate, ({ serverCertificate }: TlsSource) => serverCertificate),
 }
 
 const tls = objectOf({ name: 'tls', fields: tlsFields })

@@ -1,5 +1,5 @@
 /** Where a command writes. */
-export interface Terminal {
+export interface CommandOutput {
   out(text: string): void
   error(text: string): void
 }
