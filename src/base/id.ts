@@ -8,7 +8,7 @@ const STEP_LENGTH = 11 // digits of the step from one id to the next, about 65 b
 
 const ALPHABET_CODES = Buffer.from(ALPHABET)
 
-// Random bytes are drawn in bulk: a call for each id would cost more than the rest of the id.
+// Random bytes are drawn in bulk: a call for each id would cost more than the rest of the id (decision 151).
 const randomPool = new Uint8Array(8192)
 let randomPoolOffset = randomPool.length
 

@@ -48,6 +48,8 @@ export interface AgentIdentity {
   customCas?: boolean
   /** How many legs the agent would open for one session; absent: this connection alone. */
   maxLegs?: number
+  /** Whether the agent reads notes on its streams. */
+  readsNotes?: boolean
   /** Joins this session as a further leg, with `clientId` and `cookie` of that session. */
   leg?: { readonly sessionId: string; readonly number: number }
 }
@@ -143,6 +145,7 @@ export class AgentSession {
       ...(options.pool && { pool: options.pool }),
     })
     this.#mux.maxIncoming = MAX_PROXY_STREAMS
+    if (options.identity.readsNotes) this.#mux.acceptNotes()
     this.#watchdog = new Watchdog(this.#mux, this.#times.intervalMs + this.#times.toleranceMs, clock)
     new Heartbeat(this.#mux, this.#times.intervalMs, clock, (latency) => options.onLatency?.(latency))
   }
@@ -307,6 +310,7 @@ function toAuthRequest(identity: AgentIdentity, times: HeartbeatTimes, maxWindow
       ClientType: identity.clientType,
       ...(maxWindow > 0 && { MaxWindow: maxWindow }),
       ...(identity.maxLegs !== undefined && { MaxLegs: identity.maxLegs }),
+      ...(identity.readsNotes && { Notes: true }),
       ...(identity.leg && { AgentSessionID: identity.leg.sessionId, LegNumber: identity.leg.number }),
     },
   }

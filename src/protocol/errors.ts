@@ -193,7 +193,7 @@ export const protocolErrors = {
   name_taken: defineError(
     334,
     (url: string) =>
-      `${url} is already online. Stop the other tunnel, or enable pooling on both (--pooling-enabled) to share the address.`,
+      `${url} is already online. It is already bound to another tunnel session: stop that tunnel, or enable pooling on both (--pooling-enabled) to share the address.`,
     {
       cause: 'Another tunnel serves this address.',
       next: 'Stop it, or set `--pooling-enabled` on both to share the address.',

@@ -1,4 +1,4 @@
-import { ErrorCode, FrameType, HEADER_BYTES, MuxError } from './frame.ts'
+import { ErrorCode, FrameType, HEADER_BYTES, MAX_NOTE_BYTES, MuxError } from './frame.ts'
 
 /** Receives parsed frames. A DATA frame is one header, any number of chunks and one end. */
 export interface FrameHandler {
@@ -7,6 +7,8 @@ export interface FrameHandler {
   onDataEnd(): void
   onReset(id: number, code: number): void
   onWindow(id: number, increment: number): void
+  /** The payload is valid during the call only. */
+  onNote(id: number, payload: Buffer): void
   /** The last frame of a session: nothing is parsed after it. */
   onGoAway(lastId: number, code: number, text: string): void
 }
@@ -23,6 +25,8 @@ const MAX_GOAWAY_TEXT_BYTES = 1024
  * 16 MiB makes the parser buffer nothing.
  */
 export class FrameParser {
+  /** NOTE frames are an extension, for peers that were told of it. */
+  acceptsNotes = false
   readonly #handler: FrameHandler
   readonly #header = Buffer.alloc(HEADER_BYTES)
   #headerFilled = 0
@@ -94,7 +98,8 @@ export class FrameParser {
       if (length === 0 && this.#state !== STOPPED) this.#handler.onDataEnd()
       return
     }
-    if (type > FrameType.GoAway) throw new MuxError(ErrorCode.Protocol, `There is no frame type ${type}.`)
+    if (type > (this.acceptsNotes ? FrameType.Note : FrameType.GoAway))
+      throw new MuxError(ErrorCode.Protocol, `There is no frame type ${type}.`)
     this.#type = type
     this.#id = id
     if (type === FrameType.GoAway) {
@@ -104,6 +109,12 @@ export class FrameParser {
       return
     }
     if (id === 0) throw new MuxError(ErrorCode.Protocol, 'A stream frame names stream 0.')
+    if (type === FrameType.Note) {
+      if (length === 0 || length > MAX_NOTE_BYTES)
+        throw new MuxError(ErrorCode.FrameSize, `A NOTE frame has ${length} bytes.`)
+      this.#expectControl(length)
+      return
+    }
     if (length !== 4)
       throw new MuxError(ErrorCode.FrameSize, `A control frame has ${length} bytes instead of 4.`)
     this.#expectControl(4)
@@ -118,6 +129,10 @@ export class FrameParser {
 
   #finishControl(control: Buffer, chunk: Buffer, offset: number): void {
     this.#state = IN_HEADER
+    if (this.#type === FrameType.Note) {
+      this.#handler.onNote(this.#id, control)
+      return
+    }
     const value = control.readUInt32BE(0)
     if (this.#type === FrameType.Rst) this.#handler.onReset(this.#id, value)
     else if (this.#type === FrameType.WndInc) this.#handler.onWindow(this.#id, value & 0x7fff_ffff)

@@ -1,5 +1,5 @@
 /** Frame types; the high nibble of the fourth header byte. */
-export const FrameType = { Rst: 0, Data: 1, WndInc: 2, GoAway: 3 } as const
+export const FrameType = { Rst: 0, Data: 1, WndInc: 2, GoAway: 3, Note: 4 } as const
 
 /** Flags of DATA frames; the low nibble of the fourth header byte. */
 export const Flag = { Fin: 1, Syn: 2 } as const
@@ -14,6 +14,9 @@ export const MAX_WINDOW = 16 * 1024 * 1024
 
 /** Largest DATA payload written, so that the streams of a session take turns. */
 export const MAX_DATA_BYTES = 32_768
+
+/** Largest payload of a NOTE frame, which a receiver buffers. */
+export const MAX_NOTE_BYTES = 16_384
 
 export const MAX_STREAM_ID = 0x7fff_ffff
 

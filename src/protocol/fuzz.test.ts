@@ -88,6 +88,7 @@ test('20,000 mutated frame sequences are parsed alike whole and in chunks', (t) 
       onDataEnd: () => events.push(`end ${data}`),
       onReset: (id, code) => events.push(`rst ${id} ${code}`),
       onWindow: (id, increment) => events.push(`wnd ${id} ${increment}`),
+      onNote: (id, payload) => events.push(`note ${id} ${payload.length}`),
       onGoAway: (id, code) => events.push(`goaway ${id} ${code}`),
     })
     try {

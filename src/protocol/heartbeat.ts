@@ -9,6 +9,9 @@ import { StreamType, typeBytes } from './stream-type.ts'
 /** Length of one beat, which the peer echoes unchanged. */
 const BEAT_BYTES = 4
 
+/** The shortest interval and tolerance that an agent may ask for. */
+export const MIN_HEARTBEAT_MS = 1000
+
 /** The answering end: echoes every beat at once, before and after authentication. */
 export class HeartbeatEcho implements StreamSink {
   readonly #stream: MuxStream

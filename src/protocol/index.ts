@@ -22,6 +22,7 @@ export {
   HeartbeatEcho,
   HeartbeatTimeout,
   type HeartbeatTimes,
+  MIN_HEARTBEAT_MS,
   ping,
   Watchdog,
 } from './heartbeat.ts'
@@ -34,6 +35,7 @@ export {
   LabelRequest,
   type LabelResponse,
   PatchRequest,
+  PolicyNote,
   UnbindRequest,
 } from './messages.ts'
 export { createLinkPool, MuxSession } from './mux-session.ts'

@@ -1,9 +1,13 @@
 import Type from 'typebox'
+import { MAX_WEIGHT } from '../base/weighted-turns.ts'
 import { optionFields } from '../resources/endpoint-options.ts'
 
 const text = Type.Optional(Type.String())
 const flag = Type.Optional(Type.Boolean())
 const list = Type.Optional(Type.Array(Type.String()))
+
+/** A share of the traffic of a pool. */
+const weight = Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_WEIGHT }))
 
 /** Durations are sent in nanoseconds. */
 const nanoseconds = Type.Optional(Type.Integer({ minimum: 0 }))
@@ -39,6 +43,8 @@ export const AuthRequest = Type.Object({
       MaxWindow: Type.Optional(Type.Integer({ minimum: 0 })),
       /** Our agent alone: how many legs it would open for one session. */
       MaxLegs: Type.Optional(Type.Integer({ minimum: 1 })),
+      /** Our agent alone: it reads NOTE frames. */
+      Notes: flag,
       /** Our agent alone: the session that this connection joins as a further leg. */
       AgentSessionID: text,
       /** Which leg of the session it is; one with the number of an open leg replaces it. */
@@ -111,6 +117,7 @@ export const BindRequest = Type.Object({
       Description: text,
       Bindings: list,
       PoolingEnabled: flag,
+      PoolingWeight: weight,
     }),
   ),
 })
@@ -152,8 +159,29 @@ export const PatchRequest = Type.Object({
   Metadata: text,
   TrafficPolicy: text,
   PoolingEnabled: flag,
+  PoolingWeight: weight,
 })
 export type PatchRequest = Type.Static<typeof PatchRequest>
+
+/** The payload of a NOTE frame: actions of traffic policies that ran for a request of the stream. */
+export const PolicyNote = Type.Object({
+  /** The number of the request on its stream, from 1. */
+  Request: Type.Integer({ minimum: 1 }),
+  Actions: Type.Array(
+    Type.Object({
+      /** What the policy is attached to. */
+      Endpoint: text,
+      Phase: Type.String(),
+      /** The number of the rule in its phase, from 1. */
+      Rule: Type.Integer({ minimum: 1 }),
+      Name: text,
+      Action: Type.String(),
+      /** Why it failed, if the policy continues then. */
+      Error: text,
+    }),
+  ),
+})
+export type PolicyNote = Type.Static<typeof PolicyNote>
 
 /** Type 6, server to agent. */
 export const UpdateRequest = Type.Object({ Version: text, PermitMajorVersion: flag })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
-import { ErrorCode, MAX_DATA_BYTES, type MuxError, WINDOW } from './frame.ts'
+import { ErrorCode, MAX_DATA_BYTES, MAX_NOTE_BYTES, type MuxError, WINDOW } from './frame.ts'
 import { MuxSession } from './mux-session.ts'
 import { Probe } from './testing/probe.ts'
 import { createWire, frame, uint32 } from './testing/wire.ts'
@@ -11,6 +11,7 @@ const RST = 0
 const DATA = 1
 const WNDINC = 2
 const GOAWAY = 3
+const NOTE = 4
 const FIN = 1
 const SYN = 2
 
@@ -372,4 +373,43 @@ test('a peer that causes responses and never reads is disconnected', async (t) =
   await eventually(() => wire.closes.length === 1, 'the end')
 
   assert.equal((wire.closes[0] as MuxError).code, ErrorCode.EnhanceYourCalm)
+})
+
+test('notes pass beside the bytes of a stream, to a peer that reads them', async (t) => {
+  const wire = createWire(t, 'server')
+  const stream = wire.session.open(Buffer.from('x'))
+  stream.sendNote(Buffer.from('to a peer that knows no notes'))
+  wire.session.sendsNotes = true
+
+  stream.sendNote(Buffer.from('a fact'))
+  stream.sendNote(Buffer.alloc(MAX_NOTE_BYTES + 1))
+  stream.write(Buffer.alloc(2 * WINDOW))
+  stream.sendNote(Buffer.from('while the window is empty'))
+  await eventually(() => wire.frames.at(-1)?.type === NOTE && wire.frames.length > 3, 'the second note')
+
+  const notes = wire.frames.filter(({ type }) => type === NOTE)
+  assert.deepEqual(
+    notes.map(({ id, payload }) => `${id} ${payload}`),
+    ['2 a fact', '2 while the window is empty'],
+  )
+})
+
+test('a note reaches its stream whole, and one that was not asked for ends the session', async (t) => {
+  const received: string[] = []
+  const wire = createWire(t, 'client', true, (stream) => {
+    stream.onNote = (payload) => received.push(String(payload))
+  })
+  wire.session.acceptNotes()
+  const note = frame(NOTE, 0, 2, Buffer.from('in two chunks'))
+  wire.raw.write(Buffer.concat([frame(DATA, SYN, 2, Buffer.from('x')), note.subarray(0, 12)]))
+  wire.raw.write(note.subarray(12))
+  wire.raw.write(frame(NOTE, 0, 4, Buffer.from('of no stream')))
+  await eventually(() => received.length > 0, 'the note')
+  const other = createWire(t, 'client')
+  other.raw.write(frame(NOTE, 0, 2, Buffer.from('x')))
+  await other.waitForFrames(1)
+
+  assert.deepEqual(received, ['in two chunks'])
+  assert.equal(wire.session.closed, false)
+  assert.equal(other.frames[0]?.type, GOAWAY)
 })

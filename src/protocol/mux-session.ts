@@ -12,6 +12,7 @@ import {
   FrameType,
   HEADER_BYTES,
   MAX_DATA_BYTES,
+  MAX_NOTE_BYTES,
   MAX_STREAM_ID,
   MAX_WINDOW,
   MuxError,
@@ -29,6 +30,9 @@ const BACKLOG_HIGH_WATER_BYTES = 262_144
 
 /** At this backlog the session ends: the peer causes responses and does not read. Data alone never reaches it. */
 const MAX_BACKLOG_BYTES = 2 * 1024 * 1024
+
+/** At this backlog notes are dropped: they have no flow control. */
+const MAX_BACKLOG_FOR_NOTES_BYTES = 2 * BACKLOG_HIGH_WATER_BYTES
 
 /** What a queued stream may send per round: one typical socket read. */
 const QUANTUM_BYTES = 65_536
@@ -79,6 +83,8 @@ export class MuxSession implements FrameHandler {
   nudges = false
   /** Send FIN before every RST: the Rust SDKs do not wake their reader on RST alone. */
   finBeforeReset = false
+  /** Whether the peer reads NOTE frames. */
+  sendsNotes = false
   /** Concurrent streams the peer may open; further ones are rejected with RST 5. */
   maxIncoming = 4096
   /** Monotonic time of the last bytes from the peer. */
@@ -181,6 +187,11 @@ export class MuxSession implements FrameHandler {
     return maxWindow
   }
 
+  /** Reads the NOTE frames of a peer that was told so. */
+  acceptNotes(): void {
+    this.#parser.acceptsNotes = true
+  }
+
   /** Opens a stream; its initial bytes (type and header) travel in the SYN frame. Throws when the session is closed. */
   open(initialBytes: Buffer): MuxStream {
     if (this.#closed) throw new MuxError(ErrorCode.SessionClosed, 'The session is closed.')
@@ -240,6 +251,15 @@ export class MuxSession implements FrameHandler {
 
   sendWindow(id: number, increment: number): void {
     if (!this.#closed) this.#composeControl(FrameType.WndInc, id, increment)
+  }
+
+  sendNote(id: number, payload: Buffer): void {
+    const isTooMuch = payload.length > MAX_NOTE_BYTES || this.#backlog > MAX_BACKLOG_FOR_NOTES_BYTES
+    if (this.#closed || payload.length === 0 || isTooMuch) return
+    const out = this.#reserve(HEADER_BYTES + payload.length)
+    const offset = this.#outFilled - HEADER_BYTES - payload.length
+    writeHeader(out, offset, payload.length, FrameType.Note, 0, id)
+    payload.copy(out, offset + HEADER_BYTES)
   }
 
   /** Appends a stream to the send queue. */
@@ -311,6 +331,10 @@ export class MuxSession implements FrameHandler {
 
   onWindow(id: number, increment: number): void {
     this.#streams.get(id)?.creditSendWindow(increment)
+  }
+
+  onNote(id: number, payload: Buffer): void {
+    this.#streams.get(id)?.deliverNote(payload)
   }
 
   onGoAway(_lastId: number, code: number, text: string): void {

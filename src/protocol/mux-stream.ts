@@ -49,6 +49,7 @@ export class MuxStream implements ByteStream {
   urgent = false
   /** Called at the first frame other than RST from the peer: it has seen the SYN. */
   onAcknowledged: (() => void) | undefined
+  onNote: ((payload: Buffer) => void) | undefined
 
   /** Intrusive links of the session's send queue. */
   queued = false
@@ -144,7 +145,24 @@ export class MuxStream implements ByteStream {
     this.#receiveWindow += increment
   }
 
+  get takesNotes(): boolean {
+    return this.#session.sendsNotes
+  }
+
+  sendNote(payload: Buffer): void {
+    if (this.takesNotes && !this.#closed && !this.#finSent) this.#session.sendNote(this.id, payload)
+  }
+
   // Called by the session.
+
+  deliverNote(payload: Buffer): void {
+    if (this.#closed || this.#remoteEnded) return
+    try {
+      this.onNote?.(payload)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
 
   /** Debits the bytes of the SYN frame from the send window. */
   debitSendWindow(length: number): void {

@@ -97,6 +97,11 @@ export class ServedSession {
     return this.#mux.agreeOnWindows(agentMaxWindow, budget, measure)
   }
 
+  /** The agent reads notes on its streams. */
+  enableNotes(): void {
+    this.#mux.sendsNotes = true
+  }
+
   /** Opens a proxied connection to the agent's upstream; the preamble (a PROXY header) precedes the client's bytes. */
   openProxy(header: ProxyHeader, preamble?: Buffer): MuxStream {
     return this.#mux.open(encodeProxyHeader(header, preamble))

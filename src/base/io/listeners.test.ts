@@ -21,7 +21,7 @@ async function readGreeting(port: number): Promise<string> {
 /** Listeners of this process, as a successor in the same process takes them over. */
 function offer(listeners: Listeners): Predecessor {
   return {
-    addressOf: async (key) => listeners.find(key)?.address() as Awaited<ReturnType<Predecessor['addressOf']>>,
+    addressOf: async (key) => listeners.addressOf(key),
     take: async (key) => listeners.find(key),
   }
 }
@@ -34,6 +34,17 @@ test('a successor has the address at once, and the connections once it takes ove
   const taken = await successor.listen(createGreeter(t, 'new'), 'http', ANY)
   assert.equal(taken.port, port)
   assert.equal(await readGreeting(port), 'former')
+  await successor.takeOver()
+
+  assert.equal(await readGreeting(port), 'new')
+})
+
+test('a successor that knows the port of a listener on any port takes it over by that', async (t) => {
+  const listeners = new Listeners()
+  const { port } = await listeners.listen(createGreeter(t, 'former'), 'http', ANY)
+  const successor = new Listeners(offer(listeners))
+
+  await successor.listen(createGreeter(t, 'new'), 'http', { ...ANY, port })
   await successor.takeOver()
 
   assert.equal(await readGreeting(port), 'new')

@@ -38,6 +38,7 @@ async function listening(server: Server): Promise<AddressInfo> {
 }
 
 interface WaitingListener {
+  readonly name: string
   readonly server: Server
   readonly address: ListenAddress
 }
@@ -47,7 +48,8 @@ interface WaitingListener {
  * queues. With a predecessor, listeners that it has stay its own until `takeOver`: a start that fails has accepted nothing.
  */
 export class Listeners {
-  readonly #open = new Map<string, Server>()
+  /** By the address that was asked for, and by the port that it is bound to. */
+  readonly #listening = new Map<string, Server>()
   readonly #waiting = new Map<string, WaitingListener>()
   readonly #predecessor: Predecessor | undefined
   #takesOver = false
@@ -59,10 +61,10 @@ export class Listeners {
 
   /** Opens a listener, or takes it over if the predecessor has one of this name and address. */
   readonly listen: Listen = async (server, name, address) => {
-    const key = `${name} ${joinHostPort(address.host, address.port)}`
+    const key = listenerKey(name, address)
     const offered = await this.#predecessor?.addressOf(key)
-    if (offered === undefined) return this.#add(key, server, await listen(server, name, address))
-    const waiting = { server, address }
+    if (offered === undefined) return this.#open(name, server, address)
+    const waiting = { name, server, address }
     this.#waiting.set(key, waiting)
     server.once('close', () => this.#waiting.delete(key))
     if (this.#takesOver) await this.#take(key, waiting)
@@ -75,9 +77,14 @@ export class Listeners {
     await Promise.all([...this.#waiting].map(([key, waiting]) => this.#take(key, waiting)))
   }
 
+  /** Where the open listener of this name and address is bound. */
+  addressOf(key: string): AddressInfo | undefined {
+    return (this.find(key)?.address() ?? undefined) as AddressInfo | undefined
+  }
+
   /** The open listener of this name and address, for a successor. */
   find(key: string): Server | undefined {
-    return this.#open.get(key)
+    return this.#listening.get(key)
   }
 
   /** Whether a successor has the listeners. */
@@ -88,25 +95,35 @@ export class Listeners {
   /** Stops accepting everywhere: a successor has the listeners. Open connections stay. */
   handOver(): void {
     this.#isHandedOver = true
-    for (const server of this.#open.values()) server.close()
+    for (const server of new Set(this.#listening.values())) server.close()
   }
 
-  async #take(key: string, { server, address }: WaitingListener): Promise<void> {
+  async #take(key: string, { name, server, address }: WaitingListener): Promise<void> {
     const taken = await this.#predecessor?.take(key)
     const isWanted = this.#waiting.delete(key)
     if (!isWanted) taken?.close()
-    else if (taken === undefined) this.#add(key, server, await listen(server, key, address))
+    else if (taken === undefined) await this.#open(name, server, address)
     else {
       server.listen(taken)
-      this.#add(key, server, await listening(server))
+      this.#add(name, server, address, await listening(server))
     }
   }
 
-  #add(key: string, server: Server, address: AddressInfo): AddressInfo {
-    this.#open.set(key, server)
-    server.once('close', () => {
-      if (this.#open.get(key) === server) this.#open.delete(key)
-    })
-    return address
+  async #open(name: string, server: Server, address: ListenAddress): Promise<AddressInfo> {
+    const bound = await listen(server, name, address)
+    this.#add(name, server, address, bound)
+    return bound
   }
+
+  #add(name: string, server: Server, { host, port }: ListenAddress, bound: AddressInfo): void {
+    const keys = new Set([port, bound.port].map((each) => listenerKey(name, { host, port: each })))
+    for (const key of keys) this.#listening.set(key, server)
+    server.once('close', () => {
+      for (const key of keys) if (this.#listening.get(key) === server) this.#listening.delete(key)
+    })
+  }
+}
+
+function listenerKey(name: string, { host, port }: ListenAddress): string {
+  return `${name} ${joinHostPort(host, port)}`
 }

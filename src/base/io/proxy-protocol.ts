@@ -17,7 +17,7 @@ const TCP_ADDRESS_BYTES: Readonly<Record<number, number>> = { 17: 4, 33: 16 }
 const FAMILIES_WITHOUT_ADDRESS = new Set([0x00, 0x31])
 
 /** The addresses in a PROXY protocol header, and where the bytes of the client begin. */
-export interface ProxyHeader {
+export interface ProxyProtocolHeader {
   readonly length: number
   /** Undefined when the proxy connects on its own behalf or does not know the client: LOCAL and UNKNOWN. */
   readonly ends: SocketEnds | undefined
@@ -27,7 +27,7 @@ export interface ProxyHeader {
  * Parses the PROXY protocol header (HAProxy's specification, version 1 or 2) at the start of a connection. Strict: what
  * is not exactly a header is `invalid`, at the first byte that shows it. TLVs are skipped.
  */
-export function parseProxyProtocol(bytes: Buffer): ProxyHeader | 'incomplete' | 'invalid' {
+export function parseProxyProtocol(bytes: Buffer): ProxyProtocolHeader | 'incomplete' | 'invalid' {
   if (startsLike(bytes, V1_PREFIX)) return parseV1(bytes)
   if (startsLike(bytes, V2_SIGNATURE)) return parseV2(bytes)
   return 'invalid'
@@ -41,7 +41,7 @@ function startsLike(bytes: Buffer, expected: Buffer): boolean {
 
 const V1_TCP = /^PROXY TCP([46]) ([0-9a-fA-F:.]+) ([0-9a-fA-F:.]+) (0|[1-9][0-9]{0,4}) (0|[1-9][0-9]{0,4})$/
 
-function parseV1(bytes: Buffer): ProxyHeader | 'incomplete' | 'invalid' {
+function parseV1(bytes: Buffer): ProxyProtocolHeader | 'incomplete' | 'invalid' {
   const end = bytes.subarray(0, MAX_V1_BYTES).indexOf('\r\n')
   if (end === -1) return bytes.length < MAX_V1_BYTES ? 'incomplete' : 'invalid'
   const line = bytes.toString('latin1', 0, end)
@@ -65,7 +65,7 @@ function parseV1(bytes: Buffer): ProxyHeader | 'incomplete' | 'invalid' {
   }
 }
 
-function parseV2(bytes: Buffer): ProxyHeader | 'incomplete' | 'invalid' {
+function parseV2(bytes: Buffer): ProxyProtocolHeader | 'incomplete' | 'invalid' {
   const command = bytes[12]
   if (command === undefined) return 'incomplete'
   if (command !== LOCAL && command !== PROXY) return 'invalid'

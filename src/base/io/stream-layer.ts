@@ -26,6 +26,10 @@ export class StreamLayer implements ByteStream, StreamSink {
     this.inner.consumed(bytes)
   }
 
+  set onNote(listener: ((payload: Buffer) => void) | undefined) {
+    this.inner.onNote = listener
+  }
+
   onData(chunk: Buffer): void {
     this.sink.onData(chunk)
   }

@@ -14,6 +14,7 @@ export class StreamRelay {
 
   constructor(first: ByteStream, second: ByteStream, onClose: (relay: StreamRelay) => void) {
     this.#onClose = onClose
+    first.onNote = (payload) => second.sendNote?.(payload)
     new Direction(first, second, this)
   }
 

@@ -27,6 +27,12 @@ export interface ByteStream {
   reset(error?: Error): void
   /** Credits the peer with these bytes: they have left our memory, so it may send as many again. */
   consumed(bytes: number): void
+  /** Whether the peer reads notes: facts about the stream that are sent beside its bytes. */
+  readonly takesNotes?: boolean
+  /** Sends a note, at once and without flow control; it may be lost. */
+  sendNote?(payload: Buffer): void
+  /** Called with each note of the peer; its memory is valid during the call only. */
+  onNote?: ((payload: Buffer) => void) | undefined
 }
 
 /** A sink that discards everything, for streams without a reader. */

@@ -64,9 +64,9 @@ export class WindowBudget {
     return this.#free
   }
 
-  /** Raises a share towards `wanted` as far as the budget allows. Returns the bytes added. */
-  grow(share: number, wanted: number): number {
-    const added = Math.floor(Math.min(wanted, this.#maxShare()) - share)
+  /** Raises a share towards `target` as far as the budget allows. Returns the bytes added. */
+  grow(share: number, target: number): number {
+    const added = Math.floor(Math.min(target, this.#maxShare()) - share)
     if (added <= 0) return 0
     this.release(-added)
     return added
