@@ -4,13 +4,29 @@ import { test } from 'node:test'
 import { connect } from 'node:tls'
 import { eventually } from '../../test/support/eventually.ts'
 import { startRelay } from '../../test/support/relay.ts'
+import { silentSink } from '../base/io/stream.ts'
 import { call, MuxSession, typeBytes } from '../protocol/index.ts'
-import type { ClientInfo } from '../sessions/index.ts'
+import type { ClientInfo, Registry, TunnelSpec } from '../sessions/index.ts'
 import { NODE_NAME } from './link.ts'
 import { ca, createNodes, SECRET, session, startNode, tunnelSpec } from './testing/node.ts'
 import { PeerStream } from './wire.ts'
 
 const spec = tunnelSpec('a')
+
+/** Opens a stream at `<name>.example.com`; resolves to the error with which it ends. */
+function openStream(registry: Registry, name: string): Promise<Error | undefined> {
+  const client: ClientInfo = {
+    clientAddress: '192.0.2.9:1',
+    serverAddress: '192.0.2.1:80',
+    proto: 'http',
+    via: 'endpoint',
+    passthroughTls: false,
+  }
+  const stream = registry.find('http', `${name}.example.com`)!.open(client)
+  return new Promise((onClose) => {
+    stream.sink = { ...silentSink, onClose }
+  })
+}
 
 test('a starting node registers the tunnels of its peers at once, with the same ids', async (t) => {
   const nodes = createNodes()
@@ -118,6 +134,32 @@ test('what is published is registered by every peer, and one that does not repor
   await first.cluster.published()
 })
 
+test('peers that count receive what a node has counted, and one that rejects it stays linked', async (t) => {
+  const nodes = createNodes()
+  const received: unknown[] = []
+  const first = await startNode(t, nodes, 'one')
+  const second = await startNode(t, nodes, 'two', {
+    onCounts(counts) {
+      received.push(counts)
+      if (counts === 'unknown') throw new TypeError('There is no such count.')
+    },
+  })
+
+  await eventually(() => {
+    first.cluster.sendCounts(['unknown', { key: 'a', counts: 1 }])
+    return received.length >= 4
+  })
+  // The first one does not count, so nothing is sent to it.
+  second.cluster.sendCounts([{ key: 'b' }])
+
+  assert.deepEqual(received.slice(0, 4), [
+    'unknown',
+    { key: 'a', counts: 1 },
+    'unknown',
+    { key: 'a', counts: 1 },
+  ])
+})
+
 test('peers follow the metadata that an SSH client names after its login', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
@@ -164,20 +206,32 @@ test('a stream to a tunnel that cannot be opened ends with an error', async (t) 
   first.registry.addSession(agentSession)
   first.registry.bind(agentSession, spec)
   const { registry } = await startNode(t, nodes, 'two')
-  const client: ClientInfo = {
-    clientAddress: '192.0.2.9:1',
-    serverAddress: '192.0.2.1:80',
-    proto: 'http',
-    via: 'endpoint',
-    passthroughTls: false,
+
+  assert.ok((await openStream(registry, 'a')) instanceof Error)
+})
+
+test('a node that drains opens streams at tunnels of agents that could not move, and at no others', async (t) => {
+  const nodes = createNodes()
+  const first = await startNode(t, nodes, 'one')
+  const opened: string[] = []
+  for (const [name, moving] of [
+    ['moved', true],
+    ['staying', false],
+  ] as const) {
+    const agent = { ...session(name), moving }
+    const open: TunnelSpec['open'] = () => {
+      opened.push(name)
+      throw new Error('The upstream is unavailable.')
+    }
+    first.registry.addSession(agent)
+    first.registry.bind(agent, { ...tunnelSpec(name), open })
   }
+  const { registry } = await startNode(t, nodes, 'two')
+  await first.cluster.drain(0, true)
 
-  const stream = registry.find('http', 'a.example.com')!.open(client)
-  const ended = new Promise<Error | undefined>((resolve) => {
-    stream.sink = { onData() {}, onEnd() {}, onDrain() {}, onClose: resolve }
-  })
+  for (const name of ['moved', 'staying']) await openStream(registry, name)
 
-  assert.ok((await ended) instanceof Error)
+  assert.deepEqual(opened, ['staying'])
 })
 
 test('a process without the database secret sees and opens nothing', async (t) => {

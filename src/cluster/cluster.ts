@@ -50,6 +50,8 @@ export interface ClusterOptions {
   readonly released?: () => Promise<void>
   /** Serves the management API to peers that do not run it; undefined on a node that does not either. */
   readonly openApi?: OpenApi | undefined
+  /** Receives one value of those that a peer sends with `sendCounts`; undefined on a node that counts nothing. */
+  readonly onCounts?: ((counts: unknown) => void) | undefined
 }
 
 export interface ClusterLimits {
@@ -76,6 +78,7 @@ export function createCluster(options: ClusterOptions) {
     ...{ id, silenceMs, secret, windows, clock, log },
     released: options.released,
     openApi: options.openApi,
+    onCounts: options.onCounts,
   })
   const links = new Map<string, Link>()
   const stability = new StabilityWindow(clock, silenceMs)
@@ -188,6 +191,13 @@ export function createCluster(options: ClusterOptions) {
     /** Resolves once the peers have registered what this node has published. */
     published: () => publisher.published(),
 
+    /** Tells the peers what was counted here. One that does not keep up misses some of it. */
+    sendCounts(counts: readonly unknown[]): void {
+      if (links.size === 0) return
+      const lines = Buffer.from(counts.map((each) => `${JSON.stringify(each)}\n`).join(''))
+      for (const link of links.values()) link.sendCounts(lines)
+    },
+
     /** The address for peers. */
     get address() {
       return address
@@ -237,9 +247,9 @@ export function createCluster(options: ClusterOptions) {
       await signOff()
     },
 
-    /** Lets clients of peers finish. `rejectNew`: agents have moved away, so new clients have another way. */
-    async drain(limitMs: number, rejectNew: boolean): Promise<void> {
-      if (!stopped) await publisher.drain(limitMs, rejectNew)
+    /** Lets clients of peers finish. `agentsMoved`: new clients of the agents that could move have another way. */
+    async drain(limitMs: number, agentsMoved: boolean): Promise<void> {
+      if (!stopped) await publisher.drain(limitMs, agentsMoved)
     },
 
     async stop(): Promise<void> {

@@ -52,6 +52,10 @@ export class Link {
     return this.#remote?.servesApi === true ? this.#remote : undefined
   }
 
+  sendCounts(lines: Buffer): void {
+    this.#remote?.sendCounts(lines)
+  }
+
   /** The list contains the peer, at this address. */
   markListed(address: string): void {
     this.#listed = true

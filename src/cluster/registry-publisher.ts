@@ -57,6 +57,8 @@ interface RegistryPublisherOptions {
   released?: (() => Promise<void>) | undefined
   /** Serves the management API to peers that do not run it; undefined on a node that does not either. */
   openApi?: OpenApi | undefined
+  /** Receives what a peer has counted; undefined on a node that counts nothing. */
+  onCounts?: ((counts: unknown) => void) | undefined
 }
 
 /** Publishes the sessions and tunnels of this node to its peers, and serves their streams and calls. */
@@ -69,7 +71,7 @@ export class RegistryPublisher {
   readonly #watchers = new Set<Watcher>()
   readonly #links = new Set<MuxSession>()
   readonly #relays = new Set<StreamRelay>()
-  #rejectsNew = false
+  #agentsMoved = false
 
   constructor(options: RegistryPublisherOptions) {
     this.#options = options
@@ -116,7 +118,15 @@ export class RegistryPublisher {
                   this.#options.windows.forSession(),
                   measure,
                 )
-                return { node: this.#options.id, maxWindow, api: this.#options.openApi !== undefined }
+                link.acceptNotes()
+                const { id: node, openApi, onCounts } = this.#options
+                return {
+                  node,
+                  maxWindow,
+                  api: openApi !== undefined,
+                  counts: onCounts !== undefined,
+                  notes: true,
+                }
               })
             else if (peer !== undefined) this.#accept(type, stream, peer)
             else stream.reset(new MuxError(ErrorCode.Protocol, 'Hello is required first.'))
@@ -141,16 +151,19 @@ export class RegistryPublisher {
   }
 
   /**
-   * Resolves once no client of a peer is in flight here, or at the deadline. With `rejectNew`, new ones are rejected. Streams
-   * that were answered and are idle since are keep-alive connections of the peer, and not waited for.
+   * Resolves once no client of a peer is in flight here, or at the deadline. With `agentsMoved`, new ones are rejected, except
+   * at tunnels of agents that could not move: those are served while others drain, and not waited for. Streams that
+   * were answered and are idle since are keep-alive connections of the peer, and not waited for either.
    */
-  async drain(waitMs: number, rejectNew: boolean): Promise<void> {
-    this.#rejectsNew = rejectNew
+  async drain(waitMs: number, agentsMoved: boolean): Promise<void> {
+    this.#agentsMoved = agentsMoved
+    const relays = agentsMoved ? new Set(this.#relays) : this.#relays
     const deadline = this.#options.clock.monotonic() + waitMs
     const lastChunks = new Map<StreamRelay, number>()
-    const isActive = (relay: StreamRelay) => relay.awaitingReply || lastChunks.get(relay) !== relay.chunks
-    while ([...this.#relays].some(isActive) && this.#options.clock.monotonic() < deadline) {
-      for (const relay of this.#relays) lastChunks.set(relay, relay.chunks)
+    const isActive = (relay: StreamRelay) =>
+      this.#relays.has(relay) && (relay.awaitingReply || lastChunks.get(relay) !== relay.chunks)
+    while ([...relays].some(isActive) && this.#options.clock.monotonic() < deadline) {
+      for (const relay of relays) lastChunks.set(relay, relay.chunks)
       await delay(IDLE_THRESHOLD_MS)
     }
   }
@@ -182,6 +195,8 @@ export class RegistryPublisher {
           return openApi(header)
         }),
       )
+    else if (type === PeerStream.Counts)
+      stream.sink = new LineReader<unknown>(stream, (counts) => this.#addCounts(counts))
     else if (type === PeerStream.Command)
       stream.sink = this.#handleCall(stream, async ({ session, command }) => {
         const outcome = await this.#sessions.get(String(session))?.command(command as Command)
@@ -221,17 +236,27 @@ export class RegistryPublisher {
     this.#watchers.add(watcher)
   }
 
+  #addCounts(counts: unknown): void {
+    try {
+      this.#options.onCounts?.(counts)
+    } catch (error) {
+      // Another release may count something else.
+      this.#options.log.warn({ err: error }, 'counts of peer rejected')
+    }
+  }
+
   #openStream({ tunnel: id, visitor: client }: OpenHeader, stream: MuxStream): void {
     this.#relay(stream, () => {
       const tunnel = this.#tunnels.get(id)
       if (tunnel === undefined) throw new MuxError(ErrorCode.StreamRefused, 'The tunnel is offline.')
+      if (this.#agentsMoved && tunnel.session.moving)
+        throw new MuxError(ErrorCode.StreamRefused, 'The agent has moved to another node.')
       return tunnel.open(client)
     })
   }
 
   #relay(stream: MuxStream, open: () => ByteStream): void {
     try {
-      if (this.#rejectsNew) throw new MuxError(ErrorCode.StreamRefused, 'The node is stopping.')
       this.#relays.add(
         new StreamRelay(stream, open(), (relay) => {
           this.#relays.delete(relay)
@@ -257,7 +282,7 @@ export class RegistryPublisher {
         return { sessionChanged: toSessionSnapshot(event.session) }
       case 'session_stopped':
         this.#sessions.delete(event.session.id)
-        return { sessionGone: event.session.id, kept: event.kept }
+        return { sessionGone: event.session.id, kept: event.inGrace }
       case 'legs_changed': {
         const { session } = event
         if (session.legs === undefined || session.legs.all.length === 0) this.#legged.delete(session.id)
@@ -272,7 +297,7 @@ export class RegistryPublisher {
       case 'tunnel_stopped': {
         const { id, sessionId, bindId } = event.tunnel
         this.#tunnels.delete(id)
-        return { tunnelGone: { sessionId, bindId, kept: event.kept } }
+        return { tunnelGone: { sessionId, bindId, kept: event.inGrace } }
       }
     }
   }

@@ -14,6 +14,7 @@ import {
   Watchdog,
 } from '../protocol/index.ts'
 import type { LiveTunnel, Registry } from '../sessions/index.ts'
+import { CountsSender } from './counts-sender.ts'
 import { LineReader, writeLine } from './json-lines.ts'
 import { type PeerLink, RemoteSession } from './remote-session.ts'
 import {
@@ -59,6 +60,7 @@ export class RemoteRegistry {
   readonly #unconfirmed = new Set<LiveTunnel>()
   #retry: NodeJS.Timeout | undefined
   #servesApi = false
+  #counts: CountsSender | undefined
   /** Serializes events, even when one waits for a port. */
   #applying: Promise<void> = Promise.resolve()
   /** Events of the watch stream so far. */
@@ -92,17 +94,31 @@ export class RemoteRegistry {
     return this.#openWith(PeerStream.Api, header)
   }
 
+  /** Sends lines with what was counted here, if the peer counts too and has received the last ones. */
+  sendCounts(lines: Buffer): void {
+    this.#counts?.send(lines)
+  }
+
   async #start(beatMs: number): Promise<void> {
     try {
       const hello = { secret: this.#options.secret.toString('base64'), maxWindow: MAX_WINDOW, legs: true }
-      const { Error: rejection, node, maxWindow, api } = await this.#peer.call(PeerStream.Hello, hello)
+      const {
+        Error: rejection,
+        node,
+        maxWindow,
+        api,
+        counts,
+        notes,
+      } = await this.#peer.call(PeerStream.Hello, hello)
       if (rejection !== undefined) throw new ProtocolError(String(rejection))
       // After a restart another incarnation answers, which has its own link. The previous release sends no node id.
       if (node !== undefined && node !== this.#options.peerId)
         throw new ProtocolError('Another node answers at this address.')
       this.#servesApi = api === true
+      this.#link.sendsNotes = notes === true
       this.#link.agreeOnWindows(maxWindow, this.#options.windows.forSession())
       new Heartbeat(this.#link, beatMs, this.#options.clock, () => {})
+      if (counts === true) this.#counts = new CountsSender(this.#link.open(typeBytes(PeerStream.Counts)))
       const watch = this.#link.open(typeBytes(PeerStream.Watch))
       watch.sink = new LineReader<RegistryEvent>(
         watch,
@@ -181,12 +197,16 @@ export class RemoteRegistry {
   }
 
   #patch(snapshot: TunnelSnapshot): void {
-    const { sessionId, bindId, name, description, metadata, options, poolingEnabled } = snapshot
+    const { sessionId, bindId, name, description, metadata, options, poolingEnabled, poolingWeight } =
+      snapshot
     const session = this.#sessions.get(sessionId)
     // One that waits for its address is bound as it is now.
     if (this.#rejected.has(bindKey(snapshot))) this.#rejected.set(bindKey(snapshot), snapshot)
     else if (session !== undefined)
-      this.#options.registry.patch(session, bindId, { name, description, metadata, options, poolingEnabled })
+      this.#options.registry.patch(session, bindId, {
+        ...{ name, description, metadata, options, poolingEnabled },
+        ...(poolingWeight !== undefined && { poolingWeight }),
+      })
   }
 
   /** Binds the tunnel, or retries until its address is free. */
@@ -215,7 +235,7 @@ export class RemoteRegistry {
   async #bind(snapshot: TunnelSnapshot): Promise<void> {
     const { registry } = this.#options
     const { id, startedAt, sessionId, bindId, fence, reservationId, name, description, metadata } = snapshot
-    const { forwardsTo, forwardsProto, poolingEnabled, options } = snapshot
+    const { forwardsTo, forwardsProto, poolingEnabled, poolingWeight = 1, options } = snapshot
     const session = this.#sessions.get(sessionId)
     if (session === undefined) return
     const address = addressOf(snapshot)
@@ -224,7 +244,7 @@ export class RemoteRegistry {
     if (!registry.has(session)) return
     registry.bind(session, {
       ...{ bindId, fence, address, reservationId, name, description, metadata },
-      ...{ forwardsTo, forwardsProto, poolingEnabled, options },
+      ...{ forwardsTo, forwardsProto, poolingEnabled, poolingWeight, options },
       identity: { id, startedAt },
       open: (tunnel, client) => session.open(tunnel, client),
     })

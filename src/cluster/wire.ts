@@ -3,7 +3,16 @@ import type { ByteStream } from '../base/io/stream.ts'
 import type { ClientInfo, LegView, LiveSession, LiveTunnel, TunnelAddress } from '../sessions/index.ts'
 
 /** The purpose of a stream between nodes: the first four bytes its opener writes. */
-export const PeerStream = { Hello: 1, Watch: 2, Open: 3, Command: 4, End: 5, Probe: 6, Api: 7 } as const
+export const PeerStream = {
+  Hello: 1,
+  Watch: 2,
+  Open: 3,
+  Command: 4,
+  End: 5,
+  Probe: 6,
+  Api: 7,
+  Counts: 8,
+} as const
 
 /** A session as nodes exchange it. */
 export type SessionSnapshot = Pick<
@@ -41,6 +50,8 @@ export type TunnelSnapshot = Pick<
   | 'options'
   | 'fence'
 > &
+  /** The previous release does not send it. */
+  Partial<Pick<LiveTunnel, 'poolingWeight'>> &
   AddressSnapshot
 
 type TcpAddress = Extract<TunnelAddress, { proto: 'tcp' }>
@@ -82,10 +93,12 @@ export function toLegsEvent({ id, legs }: LiveSession): RegistryEvent {
 
 export function toTunnelSnapshot(tunnel: LiveTunnel): TunnelSnapshot {
   const { id, sessionId, startedAt, bindId, reservationId } = tunnel
-  const { name, description, metadata, forwardsTo, forwardsProto, poolingEnabled, options, fence } = tunnel
+  const { name, description, metadata, forwardsTo, forwardsProto, options, fence } = tunnel
+  const { poolingEnabled, poolingWeight } = tunnel
   return {
     ...{ id, sessionId, startedAt, bindId, reservationId },
-    ...{ name, description, metadata, forwardsTo, forwardsProto, poolingEnabled, options, fence },
+    ...{ name, description, metadata, forwardsTo, forwardsProto, options, fence },
+    ...{ poolingEnabled, poolingWeight },
     ...toAddressSnapshot(tunnel.address),
   }
 }

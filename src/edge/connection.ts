@@ -40,6 +40,10 @@ export interface ClientConnection {
   readonly localPort: number
   /** The server name in the ClientHello. */
   readonly serverName: string | undefined
+  /** The JA4 fingerprint of the ClientHello; absent where TLS was terminated elsewhere. */
+  readonly ja4?: string | undefined
+  /** The certificate that was shown to the client, with its chain; absent where TLS is not terminated here. */
+  readonly serverCertificatePem?: string | undefined
   /** The TLS policy of the handshake; undefined for plain connections. */
   readonly policy: TlsPolicy | undefined
   readonly tls: TlsInfo | undefined

@@ -51,6 +51,8 @@ export interface EdgeConfig {
   readonly tcp: PortRange
   /** Other processes listen on the same ports; the kernel spreads connections over them. */
   readonly reusePort?: boolean
+  /** Whether other processes are told what is counted here against rate limits. */
+  readonly sharesCounts?: boolean
   /** Opens the listeners. */
   readonly listen?: Listen
   /** The port clients connect to when it is not the bound one, as behind a NAT or load balancer. */
@@ -118,7 +120,7 @@ export interface Edge {
   readonly scopes: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled' | 'flush'>
   /** Traffic of each account: totals, and the last hour. */
   readonly traffic: Pick<Traffic, 'totals' | 'countries'> & { history(accountId: string): TrafficHistoryView }
-  /** The counts of rate limits and circuit breakers, which workers exchange. */
+  /** The counts of rate limits and circuit breakers, which processes exchange. */
   readonly sharedCounts: ExchangedCounts
   start(): Promise<void>
   /** Stops accepting, lets exchanges in flight finish, and closes the rest after `drainMs`, by default `limits.drain` (P9); once. */
@@ -175,7 +177,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     outboundCalls,
     bodyReplacer,
     dial,
-    sharesCounts: reusePort,
+    sharesCounts: config.sharesCounts ?? false,
   })
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
   core.findErrorPage = edgeTable.findErrorPage

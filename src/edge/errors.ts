@@ -108,7 +108,7 @@ const errorKinds = {
   endpoint_not_found: {
     code: 3200,
     status: 404,
-    cause: 'No tunnel and no edge serves this name now.',
+    cause: 'No tunnel or edge serves this name right now.',
     next: 'Start the agent, or check the name.',
     text: (host: string) => `Tunnel ${host} not found`,
   },
@@ -166,7 +166,7 @@ const errorKinds = {
   login_provider_unavailable: {
     code: 3216,
     status: 502,
-    cause: 'The identity provider is unreachable, too slow or sends too large a response.',
+    cause: 'The identity provider is unreachable, too slow, or sends a response that is too large.',
     next: 'Try again; if the error persists, check the provider, or allow it with `--outbound-allow`.',
     text: () =>
       'The identity provider of this page cannot be reached or did not respond in time. Try again in a moment.',
@@ -174,15 +174,15 @@ const errorKinds = {
   login_busy: {
     code: 3218,
     status: 503,
-    cause: 'More messages of identity providers arrive than can be verified, or one took too long.',
-    next: 'Open the page again after the seconds in `Retry-After`.',
+    cause: 'More messages from identity providers arrive than can be verified, or one took too long.',
+    next: 'Open the page again after the number of seconds in `Retry-After`.',
     text: () => 'Too many sign-ins are in progress. Open the page again in a moment.',
   },
   too_many_logins: {
     code: 3219,
     status: 429,
-    cause: 'One address has sent too many invalid messages of identity providers.',
-    next: 'Try again after the seconds in `Retry-After`; the operator can change the limit with `--login-rate-limit`.',
+    cause: 'One address has sent too many invalid messages from identity providers.',
+    next: 'Try again after the number of seconds in `Retry-After`; the operator can change the limit with `--login-rate-limit`.',
     text: () => 'Too many failed sign-ins from this address. Try again later.',
   },
   login_denied: {
@@ -263,15 +263,15 @@ const errorKinds = {
     code: 3502,
     status: 502,
     cause:
-      'The traffic policy forwards the connection to an internal endpoint whose agent takes no connection now.',
-    next: 'Its owner has to look at the agent of that endpoint.',
+      'The traffic policy forwards the connection to an internal endpoint whose agent accepts no connections right now.',
+    next: 'Its owner has to check the agent of that endpoint.',
     text: () => 'The internal endpoint that this connection is forwarded to cannot be reached.',
   },
   tls_terminated: {
     code: 3503,
     status: 502,
     cause:
-      'The traffic policy forwards the connection to an internal endpoint that terminates TLS, but the connection has no TLS, or no longer.',
+      'The traffic policy forwards the connection to an internal endpoint that terminates TLS, but the connection does not use TLS, or no longer does.',
     next: 'Its owner has to forward it to a tcp endpoint, or terminate TLS in one of the two policies alone.',
     text: () => 'The internal endpoint that this connection is forwarded to expects TLS.',
   },
@@ -286,7 +286,7 @@ const errorKinds = {
     code: 3221,
     status: 429,
     cause: 'A rate limit in the traffic policy of the endpoint is exceeded.',
-    next: 'Try again after the seconds in `Retry-After`.',
+    next: 'Try again after the number of seconds in `Retry-After`.',
     text: () => 'Too many requests. Try again later.',
   },
   call_failed: {
@@ -299,7 +299,7 @@ const errorKinds = {
   call_too_large: {
     code: 3601,
     status: 502,
-    cause: 'A server that the traffic policy of the endpoint calls sends too large a response.',
+    cause: 'A server that the traffic policy of the endpoint calls sends a response that is too large.',
     next: 'Its owner has to call something that sends less.',
     text: (limit: string) => `A server that this endpoint depends on sent more than ${limit}.`,
   },
@@ -346,7 +346,7 @@ const errorKinds = {
     code: 8011,
     status: 502,
     cause: 'The agent went offline during the request.',
-    next: 'Try again; it reconnects by itself.',
+    next: 'Try again; it reconnects automatically.',
     text: (host: string) => `The agent that serves ${host} went offline during the request.`,
   },
   upstream_refused: {

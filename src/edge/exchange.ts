@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { compose, type Duplex } from 'node:stream'
 import { fanOut } from '../base/fan-out.ts'
 import { newId } from '../base/id.ts'
+import { type AppliedAction, AppliedActions } from './applied-actions.ts'
 import type { UpstreamTarget } from './backend.ts'
 import type { ClientConnection } from './connection.ts'
 import { connectionLogs } from './connection-logs.ts'
@@ -107,6 +108,8 @@ export abstract class Exchange {
   ended = false
   /** Who has signed in, when a login admitted the request. */
   identity: VisitorIdentity | undefined = undefined
+  /** What traffic policies did; undefined while none has acted. */
+  appliedActions: AppliedActions | undefined = undefined
   /** Recorded only for accounts with an observer. */
   trace: RequestTrace | undefined = undefined
   #status = 0
@@ -160,6 +163,12 @@ export abstract class Exchange {
   /** Records a decision for the request's event, if an observer wants it. */
   note(key: string, value: string | number): void {
     if (this.trace !== undefined) this.trace.notes[key] = value
+  }
+
+  /** Records an action of a traffic policy for the agent's inspector. */
+  recordAction(action: AppliedAction): void {
+    this.appliedActions ??= new AppliedActions()
+    this.appliedActions.add(action)
   }
 
   /** Adds facts of a policy to the request's event, if an observer wants them. */

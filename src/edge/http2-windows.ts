@@ -118,8 +118,8 @@ export class Http2Windows {
     this.#send(size, () => {})
   }
 
-  #shrink(wanted: number): void {
-    const size = Math.max(wanted, STREAM_WINDOW_BYTES)
+  #shrink(target: number): void {
+    const size = Math.max(target, STREAM_WINDOW_BYTES)
     if (size >= this.#sentSize) return
     this.#maxUnread = this.#unread + connectionWindow(this.#size)
     this.#send(size, () => {

@@ -6,7 +6,7 @@ import { CountExchange, type SharedCounts } from './shared-counts.ts'
 
 const NAME = { kind: 'policy', owner: 'ac_1', key: 'a' } as const
 
-/** The same state at two workers, and a function that tells each what the other has counted. */
+/** The same state at two processes, and a function that tells each what the other has counted. */
 function createPair<T extends SharedCounts>(create: () => T): { first: T; second: T; exchange(): void } {
   const workers = [create(), create()].map((state) => {
     const exchange = new CountExchange({ isEnabled: true })
@@ -36,7 +36,7 @@ function countPassed(counter: RateCounter, requests: number): number {
   return results.filter((result) => result === undefined).length
 }
 
-test('workers that exchange their counts hold a rate limit together', () => {
+test('processes that exchange their counts hold a rate limit together', () => {
   const { first, second, exchange } = createPair(() => new RateCounter(10, 60_000))
   assert.deepEqual([countPassed(first, 6), countPassed(second, 3)], [6, 3])
   exchange()
@@ -47,7 +47,7 @@ test('workers that exchange their counts hold a rate limit together', () => {
   assert.equal(first.take('another visitor', 0), undefined)
 })
 
-test('a breaker trips by the errors of all workers, and a probe at one of them closes it at all', () => {
+test('a breaker trips by the errors of all processes, and a probe at one of them closes it at all', () => {
   const settings = { rolling_window: 10, num_buckets: 10, tripped_duration: 5, volume_threshold: 10 }
   const { first, second, exchange } = createPair(
     () => new Breaker({ ...settings, error_threshold_percentage: 0.5 }),
@@ -66,7 +66,21 @@ test('a breaker trips by the errors of all workers, and a probe at one of them c
   assert.deepEqual([first.decide(6000, true), second.decide(6000, true)], ['allow', 'allow'])
 })
 
-test('only what was counted since the last exchange is told, and nothing where there are no other workers', () => {
+test('many keys are told in part, and a long one by its hash', () => {
+  const { first, second, exchange } = createPair(() => new RateCounter(1, 60_000))
+  const long = 'x'.repeat(10_000)
+  for (const key of [long, ...Array.from({ length: 2000 }, (_, index) => `visitor ${index}`)])
+    first.take(key, 0)
+  const told = first.takeCounts()
+  assert.equal(told.length, 1000)
+  assert.ok(JSON.stringify(told).length < 100_000)
+
+  first.take(long, 120_000)
+  exchange()
+  assert.notEqual(second.take(long, 0), undefined)
+})
+
+test('only what was counted since the last exchange is told, and nothing where there are no other processes', () => {
   const exchange = new CountExchange({ isEnabled: true })
   const counter = new RateCounter(10, 60_000)
   exchange.share(counter, NAME)

@@ -45,6 +45,7 @@ export interface NodeOptions {
   port?: number
   limits?: Partial<ClusterLimits>
   supersededMs?: number
+  onCounts?: ClusterOptions['onCounts']
   /** The registry of its gateway, if it has one. */
   registry?: Registry
 }
@@ -68,6 +69,7 @@ export async function startNode(
     listen: { host: '127.0.0.1', port },
     advertise,
     agentAddress: () => `${id}.example.com:4443`,
+    onCounts: options.onCounts,
     limits: { beatMs: 20, introductionMs: 500, ...limits },
   })
   registry.subscribe(cluster.onLive)
@@ -111,6 +113,7 @@ export function tunnelSpec(name: string): TunnelSpec {
     address: { proto: 'http', host, port: 80, url: `http://${host}`, hostport: `${host}:80` },
     ...{ name: 'n', description: '', metadata: '', forwardsTo: 'x', forwardsProto: '' },
     poolingEnabled: false,
+    poolingWeight: 1,
     options: { proxyProto: 0 },
     open() {
       throw new Error('The upstream is unavailable.')

@@ -44,7 +44,7 @@ export interface TableDependencies {
   readonly outboundCalls: OutboundCalls | undefined
   readonly bodyReplacer: BodyReplacer
   readonly dial: Dial
-  /** Whether other workers are told what is counted here. */
+  /** Whether other processes are told what is counted here. */
   readonly sharesCounts: boolean
 }
 

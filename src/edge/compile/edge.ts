@@ -161,7 +161,7 @@ export function compileRawEntry(
     const policy = buildPolicyModule(
       {
         settings: traffic_policy,
-        attachment: { protocol: entry.proto, place: 'edge' },
+        attachment: { protocol: entry.proto, kind: 'edge' },
         edgeId: id,
         hostports,
       },

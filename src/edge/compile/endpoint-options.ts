@@ -115,7 +115,7 @@ function buildEndpointPolicy(
   const { proto, host, port, hostport, url } = address
   const policy = {
     text,
-    attachment: { protocol: proto, place: 'endpoint' },
+    attachment: { protocol: proto, kind: 'endpoint' },
     endpoint: {
       id: id.replace(/^tn_/, 'ep_'),
       protocol: proto,

@@ -29,7 +29,7 @@ export function compileRoute(
     const policy = buildPolicyModule(
       {
         settings: record.traffic_policy,
-        attachment: { protocol: 'https', place: 'route' },
+        attachment: { protocol: 'https', kind: 'route' },
         edgeId: record.edge_id,
         hostports,
       },

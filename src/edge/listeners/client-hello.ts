@@ -1,5 +1,6 @@
 import { isHostName } from '../../base/hostport.ts'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { type ClientHello, ja4Of, readVector, SERVER_NAME } from './ja4.ts'
 
 /** Max size of a ClientHello, and of its records with their headers. */
 const MAX_HELLO_BYTES = 16 * 1024
@@ -7,7 +8,6 @@ const MAX_BUFFERED_BYTES = 20 * 1024
 
 const HANDSHAKE = 22
 const CLIENT_HELLO = 1
-const SERVER_NAME = 0
 
 /** The TLS alert `unrecognized_name`, sent for a server name that the edge does not serve (decision 45). */
 export const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112])
@@ -22,8 +22,14 @@ export class ClientHelloParser {
   serverName = ''
   readonly #buffer = new ByteQueue()
   readonly #message = new ByteQueue()
+  #hello: ClientHello | undefined
   /** Offset of the next record. */
   #recordStart = 0
+
+  /** The JA4 fingerprint; empty until `push` has returned `done`. */
+  get fingerprint(): string {
+    return this.#hello === undefined ? '' : ja4Of(this.#hello)
+  }
 
   /** All bytes so far, to be forwarded unchanged. */
   get bytes(): Buffer {
@@ -55,24 +61,17 @@ export class ClientHelloParser {
     const length = message.readUIntBE(1, 3)
     if (length > MAX_HELLO_BYTES) return 'bad'
     if (message.length < 4 + length) return 'more'
-    const name = parseServerName(message.subarray(4, 4 + length))
+    const hello = parseHello(message.subarray(4, 4 + length))
+    const name = hello && findServerName(hello)
     if (name === undefined) return 'bad'
+    this.#hello = hello
     this.serverName = name
     return 'done'
   }
 }
 
-/** The bytes after a length field of `width` bytes at `offset`, undefined when the buffer is too short. */
-function readVector(bytes: Buffer, offset: number, width: 1 | 2): Buffer | undefined {
-  if (offset + width > bytes.length) return undefined
-  const length = bytes.readUIntBE(offset, width)
-  return offset + width + length > bytes.length
-    ? undefined
-    : bytes.subarray(offset + width, offset + width + length)
-}
-
-/** RFC 8446 section 4.1.2 up to the extensions, then RFC 6066 section 3. */
-function parseServerName(hello: Buffer): string | undefined {
+/** RFC 8446 section 4.1.2. */
+function parseHello(hello: Buffer): ClientHello | undefined {
   const sessionId = readVector(hello, 34, 1)
   if (sessionId === undefined) return undefined
   let offset = 35 + sessionId.length
@@ -82,20 +81,24 @@ function parseServerName(hello: Buffer): string | undefined {
   const compressionMethods = readVector(hello, offset, 1)
   if (compressionMethods === undefined) return undefined
   offset += 1 + compressionMethods.length
-  const extensions = readVector(hello, offset, 2)
-  if (extensions === undefined || offset + 2 + extensions.length !== hello.length) return undefined
-  let serverName: string | undefined
-  for (let position = 0; position < extensions.length; ) {
-    const body = readVector(extensions, position + 2, 2)
+  const list = readVector(hello, offset, 2)
+  if (list === undefined || offset + 2 + list.length !== hello.length) return undefined
+  const extensions: { type: number; body: Buffer }[] = []
+  for (let position = 0; position < list.length; ) {
+    const body = readVector(list, position + 2, 2)
     if (body === undefined) return undefined
-    if (extensions.readUInt16BE(position) === SERVER_NAME) {
-      if (serverName !== undefined) return undefined
-      serverName = parseServerNameExtension(body)
-      if (serverName === undefined) return undefined
-    }
+    extensions.push({ type: list.readUInt16BE(position), body })
     position += 4 + body.length
   }
-  return serverName
+  return { version: hello.readUInt16BE(0), cipherSuites, extensions }
+}
+
+/** RFC 6066 section 3: there is one such extension. */
+function findServerName({ extensions }: ClientHello): string | undefined {
+  const [extension, another] = extensions.filter(({ type }) => type === SERVER_NAME)
+  return extension === undefined || another !== undefined
+    ? undefined
+    : parseServerNameExtension(extension.body)
 }
 
 function parseServerNameExtension(extension: Buffer): string | undefined {

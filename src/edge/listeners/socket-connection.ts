@@ -3,6 +3,15 @@ import type { ByteCounts, ClientConnection, TlsInfo } from '../connection.ts'
 import type { Core } from '../core.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 
+/** What is known of a client that speaks TLS; `info` only where it is terminated here. */
+interface TlsConnection {
+  readonly serverName: string
+  readonly ja4: string
+  readonly serverCertificatePem: string | undefined
+  readonly policy: TlsPolicy | undefined
+  readonly info: TlsInfo | undefined
+}
+
 /** The properties of an accepted socket, copied: events are reported after the socket has closed (decision 113). */
 export class SocketConnection implements ClientConnection {
   readonly scheme: ClientConnection['scheme']
@@ -11,6 +20,8 @@ export class SocketConnection implements ClientConnection {
   readonly localAddress: string
   readonly localPort: number
   readonly serverName: string | undefined
+  readonly ja4: string | undefined
+  readonly serverCertificatePem: string | undefined
   readonly policy: TlsPolicy | undefined
   readonly tls: TlsInfo | undefined
   readonly startedAt: number
@@ -23,7 +34,7 @@ export class SocketConnection implements ClientConnection {
     scheme: ClientConnection['scheme'],
     { trustedProxies, clock }: Pick<Core, 'trustedProxies' | 'clock'>,
     bytes: ByteCounts,
-    tls?: { serverName: string; policy: TlsPolicy | undefined; info: TlsInfo | undefined },
+    tls?: TlsConnection,
     startedAt = clock.now(),
   ) {
     this.scheme = scheme
@@ -34,6 +45,8 @@ export class SocketConnection implements ClientConnection {
     this.localPort = ends.localPort
     this.bytes = bytes
     this.serverName = tls?.serverName
+    this.ja4 = tls?.ja4
+    this.serverCertificatePem = tls?.serverCertificatePem
     this.policy = tls?.policy
     this.tls = tls?.info
     this.isProxy = !ends.isProxyItself && trustedProxies?.isTrusted(ends.remoteAddress) === true

@@ -72,6 +72,8 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
   readonly #terminatorFor: (policy: TlsPolicy) => TlsTerminator
   readonly #helloParser = new ClientHelloParser()
   readonly #startedAt: number
+  /** Shown to the client, if TLS is terminated here. */
+  #certificatePem: string | undefined
 
   constructor(
     core: Core,
@@ -127,21 +129,24 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     const core = this.#core
     const entry = core.table.tls(serverName)
     if (entry?.kind === 'raw') {
-      this.#startTcpProxy(serverName, entry)
+      await this.#startTcpProxy(serverName, entry)
       return
     }
     const policy = entry?.policy ?? this.#options.defaultPolicy
-    if (policy.settings.certificate === undefined) {
-      const certificate = await this.#options.certificates(serverName)
-      if (certificate === undefined) {
-        this.#reject()
-        return
-      }
+    await this.#findCertificate(policy, serverName)
+    if (this.#certificatePem === undefined) {
+      this.#reject()
+      return
     }
     this.#terminate(policy, (socket, info) => this.#startHttp(serverName, policy, socket, info, entry))
   }
 
-  #startTcpProxy(serverName: string, entry: RawEntry): void {
+  async #findCertificate({ settings }: TlsPolicy, serverName: string): Promise<void> {
+    const certificate = settings.certificate ?? (await this.#options.certificates(serverName))
+    this.#certificatePem = certificate?.certificatePem
+  }
+
+  async #startTcpProxy(serverName: string, entry: RawEntry): Promise<void> {
     const core = this.#core
     const transport = this.#socket
     const rawConnection = this.#createConnection('tls', transport, {
@@ -174,6 +179,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       transport.resume()
       return
     }
+    await this.#findCertificate(policy, serverName)
     this.#terminate(policy, (socket, info) => {
       const connection = this.#createConnection('tls', socket, { serverName, policy, info })
       path.passthroughTls = false
@@ -212,7 +218,10 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     socket: Socket,
     tls: { serverName: string; policy: TlsPolicy | undefined; info: TlsInfo | undefined },
   ): SocketConnection {
-    return new SocketConnection(this.#ends, scheme, this.#core, socket, tls, this.#startedAt)
+    const { fingerprint: ja4 } = this.#helloParser
+    const serverCertificatePem = tls.info && this.#certificatePem
+    const details = { ...tls, ja4, serverCertificatePem }
+    return new SocketConnection(this.#ends, scheme, this.#core, socket, details, this.#startedAt)
   }
 
   #terminate(policy: TlsPolicy, onSecure: OnSecure): void {

@@ -44,7 +44,7 @@ export class FieldNames {
     for (const prefix of prefixes) this.#mark(prefix.charCodeAt(0), -1 << Math.min(prefix.length, 31))
   }
 
-  /** False when no special name has this first character and length. */
+  /** False when no special name has this first character and length, which spares most names the look-up (decision 151). */
   mayBeSpecial(first: number, length: number): boolean {
     return (this.#lengths[first]! & (1 << Math.min(length, 31))) !== 0
   }

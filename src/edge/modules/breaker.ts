@@ -9,7 +9,7 @@ export interface BreakerSettings {
   readonly error_threshold_percentage: number
 }
 
-/** What another worker has seen. */
+/** What another process has seen. */
 interface BreakerCounts {
   readonly total: number
   readonly errors: number
@@ -81,7 +81,7 @@ export class Breaker implements SharedCounts {
     return untold
   }
 
-  /** A worker that has tripped opens by the counts it sends. */
+  /** A process that has tripped opens by the counts it sends. */
   addCounts({ total, errors, isClosed }: BreakerCounts, now: number): void {
     if (isClosed) this.#close()
     else if (this.#openUntil === undefined) this.#count(total, errors, now)

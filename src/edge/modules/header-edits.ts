@@ -2,7 +2,7 @@ import { isConnectionField } from '../../base/connection-fields.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HeaderFields } from '../message/fields.ts'
 import { ModuleConfigError } from './context.ts'
-import { compileTemplate } from './template.ts'
+import { compileHeaderTemplate } from './template.ts'
 
 /** Edits the fields of a message; `status` is that of the response, 0 for a request. */
 export type EditFields = (fields: HeaderFields, exchange: Exchange, status: number) => void
@@ -14,7 +14,7 @@ export function compileEdits(
 ): EditFields {
   const additions = Array.from(add, ([name, value]) => ({
     name: name.toLowerCase(),
-    value: compileTemplate(value),
+    value: compileHeaderTemplate(value),
   }))
   const reserved = additions.find(({ name }) => isConnectionField(name))
   if (reserved !== undefined)

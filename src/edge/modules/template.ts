@@ -32,15 +32,15 @@ const variables: Readonly<Record<string, (exchange: Exchange, status: number) =>
 export const variableNames: readonly string[] = Object.keys(variables)
 
 /** Renders a header value for one exchange; `status` is that of the response, 0 before there is one. */
-export type Template = (exchange: Exchange, status: number) => string
+export type HeaderTemplate = (exchange: Exchange, status: number) => string
 
 /** Compiles a header value. `${…}` with an unknown name stays as written. */
-export function compileTemplate(text: string): Template {
+export function compileHeaderTemplate(text: string): HeaderTemplate {
   // Header fields carry bytes, so text beyond Latin-1 is sent as UTF-8.
   const bytes = Buffer.from(text).toString('latin1')
   if (!isFieldValue(bytes))
     throw new ModuleConfigError('a header value holds characters that a header cannot carry')
-  const parts: (string | Template)[] = []
+  const parts: (string | HeaderTemplate)[] = []
   let literalStart = 0
   for (const match of bytes.matchAll(/\$\{\s*([a-z_.]+)\s*\}/g)) {
     const variable = variables[match[1]!]

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { request as requestTls } from 'node:https'
 import { type TestContext, test } from 'node:test'
@@ -10,11 +9,8 @@ import { createClientAuthority } from '../testing/client-certificates.ts'
 import { HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
 import { createTokenIssuer } from '../testing/token-issuer.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'
+import { acceptUpgrade, UPGRADE_HEADERS } from '../testing/web-socket.ts'
 import type { ModuleName } from './index.ts'
-
-const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
-const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
-const UPGRADE = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': KEY }
 
 /** The result of a request, whether it asked for WebSocket or not. */
 interface Outcome {
@@ -45,10 +41,7 @@ async function startHarness(t: TestContext): Promise<UpgradeHarness> {
       if (head.includes(' /fails '))
         socket.write('HTTP/1.1 500 Oh\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
       else if (head.includes('Upgrade: websocket'))
-        socket.write(
-          'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-            `X-Inner: 1\r\nContent-Type: text/plain\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`,
-        )
+        socket.write(acceptUpgrade('X-Inner: 1', 'Content-Type: text/plain'))
       else
         socket.write(
           'HTTP/1.1 200 OK\r\nX-Inner: 1\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok',
@@ -67,7 +60,7 @@ async function startHarness(t: TestContext): Promise<UpgradeHarness> {
       ca: harness.ca,
       agent: false,
       path,
-      headers: { host: HOST, 'user-agent': 'curl/8', ...(kind === 'upgrade' ? UPGRADE : {}) },
+      headers: { host: HOST, 'user-agent': 'curl/8', ...(kind === 'upgrade' ? UPGRADE_HEADERS : {}) },
       ...tls,
     })
     t.after(() => request.destroy())

@@ -518,6 +518,17 @@ const CASES: readonly Case[] = [
     },
   },
   {
+    name: 'conn.tls tells the fingerprint of the client and the certificate that it was shown',
+    policy: always('on_http_request', 'custom-response', {
+      body: '${conn.tls.ja4_fingerprint} ${conn.tls.server.san.dns_names}',
+    }),
+    requests: [{}, { tls: { maxVersion: 'TLSv1.2' } }],
+    check([newer, older]) {
+      assert.match(newer!.text, /^t13d\d{4}(h1|h2|00)_[0-9a-f]{12}_[0-9a-f]{12} \["app\.adit\.localhost"\]$/)
+      assert.match(older!.text, /^t12d\d{4}/)
+    },
+  },
+  {
     name: 'log goes on with the request and shows what it recorded',
     policy: {
       on_http_request: [

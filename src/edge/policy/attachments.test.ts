@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
@@ -23,6 +22,7 @@ import { TestObserver } from '../testing/observer.ts'
 import { POLICY_HOST, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
 import { openRawClient, RawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { acceptUpgrade, upgradeRequest } from '../testing/web-socket.ts'
 import type { EndpointOptions } from '../tunnels.ts'
 
 test('a policy of a TCP endpoint admits and refuses connections', async (t) => {
@@ -62,20 +62,12 @@ test('a policy of a TCP endpoint admits and refuses connections', async (t) => {
   assert.deepEqual([admitted.text, refused, connections], ['hello', ['', '', '', ''], 1])
 })
 
-const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
-const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
-const upgradeRequest = (path: string) =>
-  `GET ${path} HTTP/1.1\r\nHost: ${POLICY_HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-  `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n\r\n`
-
 test('a policy acts on WebSocket upgrades: headers, refusals and replaced responses', async (t) => {
   let requestedHeader: string | undefined
   const server = createServer()
   server.on('upgrade', (request, socket) => {
     requestedHeader = request.headers['x-added'] as string
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\nbytes`,
-    )
+    socket.write(`${acceptUpgrade()}bytes`)
   })
   const upstream = await listen(t, server)
   const trafficPolicy = JSON.stringify({
@@ -94,9 +86,9 @@ test('a policy acts on WebSocket upgrades: headers, refusals and replaced respon
   const tunnel = createLocalTunnel(upstream, { options: { trafficPolicy } })
   const { port } = await startEdge(t, new TestTunnels().add(POLICY_HOST, tunnel))
 
-  const denied = openRawClient(t, port).write(upgradeRequest('/denied'))
-  const replaced = openRawClient(t, port).write(upgradeRequest('/replaced'))
-  const accepted = openRawClient(t, port).write(upgradeRequest('/ws'))
+  const denied = openRawClient(t, port).write(upgradeRequest(POLICY_HOST, '/denied'))
+  const replaced = openRawClient(t, port).write(upgradeRequest(POLICY_HOST, '/replaced'))
+  const accepted = openRawClient(t, port).write(upgradeRequest(POLICY_HOST, '/ws'))
   await Promise.all([denied.untilText('403'), replaced.untilText('not here'), accepted.untilText('bytes')])
 
   assert.match(denied.text, /^HTTP\/1\.1 403 /)

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { listen, startHttp } from '../../../test/support/local-server.ts'
@@ -11,6 +10,7 @@ import { echo } from '../testing/https-edge.ts'
 import { HTTP_VERSIONS, POLICY_HOST, sendPolicyRequest } from '../testing/policy-endpoint.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { acceptUpgrade, upgradeRequest } from '../testing/web-socket.ts'
 
 type Action = { type: string; config?: object }
 
@@ -124,22 +124,13 @@ test('a circle of forwards is cut', async (t) => {
 })
 
 test('a WebSocket passes through an internal endpoint', async (t) => {
-  const key = 'dGhlIHNhbXBsZSBub25jZQ=='
-  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
   const server = createServer()
-  server.on('upgrade', (_request, socket) =>
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\nbytes`,
-    ),
-  )
+  server.on('upgrade', (_request, socket) => socket.write(`${acceptUpgrade()}bytes`))
   const { port } = await startForwarding(t, policyOf(forward('https://app.internal', 'continue')), {
     'app.internal': { port: await listen(t, server) },
   })
 
-  const client = openRawClient(t, port).write(
-    `GET / HTTP/1.1\r\nHost: ${POLICY_HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-      `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
-  )
+  const client = openRawClient(t, port).write(upgradeRequest(POLICY_HOST))
   await client.untilText('bytes')
 
   assert.match(client.text, /^HTTP\/1\.1 101 /)

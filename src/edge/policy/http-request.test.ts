@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
@@ -11,6 +10,7 @@ import { startEdge } from '../testing/edge.ts'
 import { HTTP_VERSIONS, POLICY_HOST, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { acceptUpgrade, upgradeRequest } from '../testing/web-socket.ts'
 import { OUTBOUND_CALL_LIMITS } from './outbound-calls.ts'
 
 /** The server that policies call. */
@@ -128,27 +128,16 @@ for (const version of HTTP_VERSIONS)
     }
   })
 
-const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
-const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
-
 test('http-request holds a WebSocket and what the upstream sends on it', async (t) => {
   const { url, calls } = await startService(t)
-  const server = createServer().on('upgrade', (_request, socket) =>
-    socket.end(
-      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-        `Sec-WebSocket-Accept: ${ACCEPT}\r\n\r\nbytes`,
-    ),
-  )
+  const server = createServer().on('upgrade', (_request, socket) => socket.end(`${acceptUpgrade()}bytes`))
   const trafficPolicy = JSON.stringify({
     on_http_response: [{ actions: [{ type: 'http-request', config: { url } }] }],
   })
   const tunnel = createLocalTunnel(await listen(t, server), { options: { trafficPolicy } })
   const tunnels = new TestTunnels().add(POLICY_HOST, tunnel)
   const { port } = await startEdge(t, tunnels, {}, { policyOutbound: createClient(t) })
-  const client = openRawClient(t, port).write(
-    `GET / HTTP/1.1\r\nHost: ${POLICY_HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-      `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n\r\n`,
-  )
+  const client = openRawClient(t, port).write(upgradeRequest(POLICY_HOST))
   await client.untilText('bytes')
 
   assert.match(client.text, /^HTTP\/1\.1 101 /)

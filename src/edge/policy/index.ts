@@ -15,6 +15,7 @@ import {
   type Program,
   runRules,
 } from '../../policy/index.ts'
+import type { AppliedAction } from '../applied-actions.ts'
 import type { ClientConnection } from '../connection.ts'
 import { EdgeError } from '../errors.ts'
 import { addTransform, type MutableResponse } from '../exchange.ts'
@@ -93,13 +94,28 @@ function compileRules<P extends keyof PhaseSteps>(
   contextOf: ActionContexts,
   compile: CompileAction,
 ): Rules<P> | undefined {
-  return rules?.map(({ name, conditions, actions }) => ({
+  return rules?.map(({ name, conditions, actions }, index) => ({
     name,
     conditions: actions.some(({ action }) => action.signsIn) ? conditions.map(orSignInTarget) : conditions,
-    steps: actions.map((action) =>
-      compile(phase, action, contextOf([phase, name, action.action.type, action.source])),
-    ),
+    steps: actions.flatMap((action) => {
+      const { type, ends } = action.action
+      const context = contextOf([phase, name, type, action.source])
+      const step = compile(phase, action, context)
+      if (phase !== 'on_http_request' && phase !== 'on_http_response') return [step]
+      const record = recordStep({ endpoint: context.serviceName, phase, rule: index + 1, name, action: type })
+      // Nothing runs after an action that ends the phase; others may have failed.
+      return ends === 'always' ? [record, step] : [step, record]
+    }),
   })) as Rules<P> | undefined
+}
+
+/** A step that records an action for the inspector of the agent. */
+function recordStep(action: Omit<AppliedAction, 'error'>) {
+  const resultName = action.action.replaceAll('-', '_')
+  return ({ exchange, results }: RequestExecution | ResponseExecution): undefined => {
+    const { error } = (results[resultName] ?? {}) as { error?: { readonly message: string } }
+    exchange.recordAction({ ...action, error: error?.message })
+  }
 }
 
 /**

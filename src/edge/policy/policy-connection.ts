@@ -8,6 +8,7 @@ export class PolicyConnection implements ConnectionSource, TlsSource {
   readonly region: string
   readonly #ipData: IpData
   #certificate: X509Certificate | undefined
+  #serverCertificate: X509Certificate | undefined
 
   constructor(connection: ClientConnection, ipData: IpData, region = '') {
     this.connection = connection
@@ -66,6 +67,17 @@ export class PolicyConnection implements ConnectionSource, TlsSource {
 
   get alpn(): string | undefined {
     return this.connection.tls?.alpn
+  }
+
+  get ja4(): string | undefined {
+    return this.connection.ja4
+  }
+
+  /** Parsed when an expression reads it; the first one of a chain. */
+  get serverCertificate(): X509Certificate | undefined {
+    const { serverCertificatePem: pem } = this.connection
+    if (pem !== undefined) this.#serverCertificate ??= new X509Certificate(pem)
+    return this.#serverCertificate
   }
 
   /** Parsed when an expression reads it. */

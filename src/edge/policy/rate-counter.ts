@@ -1,7 +1,14 @@
+import { hash } from 'node:crypto'
 import type { SharedCounts } from '../shared-counts.ts'
 
 /** Keys that are counted at once; beyond, those unused for longest are forgotten. */
 const MAX_KEYS = 100_000
+
+/** Keys of which the other processes are told at once; of further ones they are not told. */
+const MAX_UNTOLD_KEYS = 1000
+
+/** Longer keys are replaced by their hash, so that memory stays bounded whatever visitors send. */
+const MAX_KEY_LENGTH = 64
 
 interface Counts {
   /** Index of the window that `current` belongs to. */
@@ -18,7 +25,7 @@ export class RateCounter implements SharedCounts {
   readonly #capacity: number
   readonly #windowMs: number
   readonly #counts = new Map<string, Counts>()
-  /** Requests by key that the other workers do not know of. */
+  /** Requests by key that the other processes do not know of. */
   readonly #untold = new Map<string, number>()
   onCounted: (() => void) | undefined
 
@@ -28,7 +35,8 @@ export class RateCounter implements SharedCounts {
   }
 
   /** Counts a request; returns the milliseconds after which one may pass when this one may not. */
-  take(key: string, now: number): number | undefined {
+  take(text: string, now: number): number | undefined {
+    const key = text.length <= MAX_KEY_LENGTH ? text : hash('sha256', text)
     const counts = this.#countsOf(key, Math.floor(now / this.#windowMs))
     const elapsed = (now % this.#windowMs) / this.#windowMs
     if (counts.previous * (1 - elapsed) + counts.current + 1 <= this.#capacity) {
@@ -52,7 +60,8 @@ export class RateCounter implements SharedCounts {
   #note(key: string): void {
     if (this.onCounted === undefined) return
     if (this.#untold.size === 0) this.onCounted()
-    this.#untold.set(key, (this.#untold.get(key) ?? 0) + 1)
+    const count = this.#untold.get(key) ?? 0
+    if (count > 0 || this.#untold.size < MAX_UNTOLD_KEYS) this.#untold.set(key, count + 1)
   }
 
   #countsOf(key: string, window: number): Counts {

@@ -79,7 +79,7 @@ function createCharge() {
   }
 }
 
-/** A pattern without operators is found much faster by itself. */
+/** A pattern without operators is found much faster by itself (decision 151). */
 function literalRegex(source: string): Pick<LinearRegex, 'exec' | 'groupNames'> | undefined {
   if (!/^(?:[^\\^$.|?*+()[\]{}]|\\[^\w\s])+$/.test(source)) return undefined
   const literal = source.replace(/\\(.)/g, '$1')

@@ -109,7 +109,8 @@ test('rules of a tls endpoint see the client certificate', async (t) => {
       { mutual_tls_certificate_authorities: [trusted.ca] },
       {
         expressions: [
-          "actions.ngrok.terminate_tls.client.subject.common_name != 'ann' || conn.tls.version != '1.3'",
+          "actions.ngrok.terminate_tls.client.subject.common_name != 'ann' || conn.tls.version != '1.3' || " +
+            "conn.tls.server.san.dns_names.size() == 0 || !conn.tls.ja4_fingerprint.startsWith('t13d')",
         ],
         actions: [{ type: 'deny' }],
       },

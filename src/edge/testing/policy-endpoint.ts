@@ -33,7 +33,7 @@ export async function startPolicyEndpoint(
   } = {},
 ) {
   // As a bind does: a mistake in the policy of a test should read as one.
-  readPolicy(trafficPolicy, { protocol: 'https', place: 'endpoint' })
+  readPolicy(trafficPolicy, { protocol: 'https', kind: 'endpoint' })
   const upstream = await startHttp(t, listener)
   const tunnel = createLocalTunnel(upstream, {
     proto: 'https',

@@ -37,6 +37,7 @@ export function createLocalTunnel(
     forwardsProto: '',
     address: labels === undefined ? addressOf(proto, hostport) : { labels },
     poolingEnabled: false,
+    poolingWeight: 1,
     ...overrides,
     options: { proxyProto: 0, ...overrides.options },
     clients: clients,

@@ -88,6 +88,8 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   /** Interim responses to the current request. */
   #interims = 0
   #idleSince = 0
+  /** Requests that were sent on this stream. */
+  #requests = 0
 
   constructor(pool: UpstreamPool, target: UpstreamTarget, identity: string, stream: ByteStream) {
     super()
@@ -114,6 +116,8 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     this.#responseStarted = false
     this.#interims = 0
     this.#pool.core.timers.clear(this)
+    this.#requests++
+    exchange.appliedActions?.onRequestSent(this.#stream, this.#requests)
     const text = formatRequestHead(exchange)
     const size = scratch.write(text, 'latin1')
     this.#stream.write(size === text.length ? scratch.subarray(0, size) : Buffer.from(text, 'latin1'))
