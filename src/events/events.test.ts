@@ -271,6 +271,52 @@ test('a receiver that sends Retry-After is not called earlier', async (t) => {
   await eventually(() => sink.arrivals.length === 2)
 })
 
+test('an event reaches Azure Monitor after a rejected token and a throttled batch, as one row', async (t) => {
+  let tokens = 0
+  const responses = [401, 429, 204]
+  const sink = await startSink(t, ({ path }) =>
+    path === '/tenant/oauth2/v2.0/token'
+      ? { status: 200, body: JSON.stringify({ access_token: `token-${++tokens}`, expires_in: 3599 }) }
+      : { status: responses.shift() ?? 500 },
+  )
+  const { clock, writer, events } = await createHarness(t, { endpoints: { azure_login: sink.url } })
+  const destination = await writer.create(EventDestination, {
+    target: {
+      azure_logs_ingestion: {
+        tenant_id: 'tenant',
+        client_id: 'application',
+        client_secret: 'hush',
+        logs_ingestion_uri: sink.url,
+        data_collection_rule_id: 'dcr-1',
+        data_collection_stream_name: 'Custom-Events_CL',
+      },
+    },
+  })
+  await writer.subscribe([destination], CREATED)
+  await events.start()
+  const changedAt = new Date(clock.now()).toISOString()
+
+  await writer.create(IpPolicy, { description: 'office' })
+
+  await eventually(async () => (await events.states())[0]?.failed === 1)
+  assert.match((await events.status(ACCOUNT, destination)).last_error ?? '', /401: the token is not accepted/)
+  clock.advance(5000)
+  await eventually(async () => (await events.states())[0]?.failed === 2)
+  assert.match((await events.status(ACCOUNT, destination)).last_error ?? '', /429: too many requests/)
+  clock.advance(30_000)
+  await eventually(async () => (await events.states())[0]?.delivered === 1)
+  const batches = sink.arrivals.filter(({ path }) => path.endsWith('/streams/Custom-Events_CL'))
+  assert.deepEqual(
+    batches.map(({ headers }) => headers.authorization),
+    ['Bearer token-1', 'Bearer token-2', 'Bearer token-2'],
+  )
+  const rows = JSON.parse(String(batches.at(-1)?.body))
+  assert.deepEqual(
+    rows.map((row: EventBody & { TimeGenerated: string }) => [row.TimeGenerated, row.object.description]),
+    [[changedAt, 'office']],
+  )
+})
+
 test('a stuck destination delays no other', async (t) => {
   const { writer, events } = await createHarness(t)
   const stuck = await startSink(t, () => 'never')

@@ -1,7 +1,7 @@
 import { formatTimestamp } from '../base/clock.ts'
 
 /** A session, as the session registry reports it. */
-export interface SessionDetails {
+export interface AgentSessionDetails {
   readonly id: string
   readonly accountId: string
   readonly credentialId: string
@@ -38,8 +38,12 @@ export interface TunnelDetails {
 
 /** The start or stop of a session or tunnel. */
 export type SessionLifecycleEvent =
-  | { readonly type: 'session_started'; readonly session: SessionDetails }
-  | { readonly type: 'session_stopped'; readonly session: SessionDetails; readonly error: string | undefined }
+  | { readonly type: 'session_started'; readonly session: AgentSessionDetails }
+  | {
+      readonly type: 'session_stopped'
+      readonly session: AgentSessionDetails
+      readonly error: string | undefined
+    }
   | { readonly type: 'tunnel_started' | 'tunnel_stopped'; readonly tunnel: TunnelDetails }
 
 /** The event types of sessions and tunnels, with their sequence number. */

@@ -22,7 +22,7 @@ const location = object(
     country_code: described(nullable(text(8)), 'The country in two letters.'),
     latitude: described(number, 'The latitude in degrees.'),
     longitude: described(number, 'The longitude in degrees.'),
-    lat_long_radius_km: described(number, 'How exact the coordinates are, in kilometers.'),
+    lat_long_radius_km: described(number, 'The accuracy of the coordinates, in kilometers.'),
   },
   { name: 'session location' },
 )
@@ -54,7 +54,7 @@ export const ApplicationSession = defineResource({
     public_url: live(text(2048), 'Where the visitor signed in.'),
     browser_session: live(browserSession, 'The browser of the visitor.'),
     application_user: live(nullable(reference(['au'], 'application_user_id')), 'Who signed in.'),
-    last_active: live(text(64), 'When the visitor last sent a request, to a minute.'),
+    last_active: live(text(64), 'When the visitor last sent a request, to the minute.'),
     expires_at: live(text(64), 'When the session ends without further requests.'),
     endpoint: live(nullable(reference(['ep'], 'endpoint_id')), 'The endpoint; null for an edge.'),
     edge: live(nullable(reference(['edghts'], 'edge_id')), 'The edge; null for an endpoint.'),
@@ -86,7 +86,7 @@ export interface StartedSession {
   readonly id: string
   readonly account: string
   /** The scope of its revocations, and the subject that stands for the person there. */
-  readonly place: string
+  readonly scopeId: string
   readonly person: string
   /** The subject that stands for the person in revocations of the whole account. */
   readonly user: string

@@ -23,10 +23,10 @@ export const ApplicationUser = defineResource({
     ...identity,
     identity_provider: live(identityProvider, 'Where the visitor signs in.'),
     provider_user_id: live(text(2048), 'The ID of the visitor at the identity provider.'),
-    username: live(text(255), 'The user name at the identity provider, if it tells one.'),
-    email: live(text(320), 'The verified email address, if the identity provider tells one.'),
+    username: live(text(255), 'The user name at the identity provider, if it provides one.'),
+    email: live(text(320), 'The verified email address, if the identity provider provides one.'),
     name: live(text(255), 'The full name.'),
-    last_active: live(text(64), 'When the visitor last sent a request, to a minute.'),
+    last_active: live(text(64), 'When the visitor last sent a request, to the minute.'),
     last_login: live(text(64), 'When the visitor last signed in.'),
   },
 })

@@ -34,7 +34,7 @@ export const BotUser = defineResource({
 /** Bot users under the name that the original gave them later. Both paths have the same users with the same ids. */
 export const ServiceUser = aliasOf(BotUser, {
   name: 'service user',
-  description: 'Users for programs: another name of bot users.',
+  description: 'Users for programs: another name for bot users.',
   path: '/service_users',
   tag: 'service_users',
   listKey: 'service_users',

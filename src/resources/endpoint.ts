@@ -1,5 +1,6 @@
 import { parseEndpointUrl } from '../base/endpoint-url.ts'
 import { errorMessage } from '../base/error-message.ts'
+import { MAX_WEIGHT } from '../base/weighted-turns.ts'
 import { assigned, defineResource, editable, fixed, hidden, live } from './define.ts'
 import { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
 import {
@@ -68,6 +69,11 @@ export const Endpoint = defineResource({
     pooling_enabled: editable(
       flag(false),
       'Whether several endpoints, of agents and of the cloud, can share the URL.',
+    ),
+    pooling_weight: editable(
+      integer(0, MAX_WEIGHT, 1),
+      'Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable.',
+      1,
     ),
     pools: live(
       references(['ep'], 'pool_ids'),

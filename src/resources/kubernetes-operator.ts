@@ -46,7 +46,7 @@ export const KubernetesOperator = defineResource({
     deployment: fixed(deployment, 'Where the operator runs.'),
     binding: live(
       plain<null>(Type.Null(), null),
-      'Endpoints that are bound to the cluster; null, because endpoints cannot be bound to clusters.',
+      'Endpoints that are bound to the cluster; always null, because endpoints cannot be bound to clusters.',
     ),
   },
 })

@@ -1,8 +1,8 @@
+import { publicKeyFingerprint } from '../base/ssh-fingerprint.ts'
 import { owner } from './credential-fields.ts'
-import { common, defineResource, editable, fixed, hidden } from './define.ts'
+import { common, defineResource, editable, fixed } from './define.ts'
 import { acl } from './formats.ts'
 import { publicKey } from './ssh-formats.ts'
-import { text } from './value.ts'
 
 /** A public key whose holder may start tunnels through the SSH gateway. */
 export const SshCredential = defineResource({
@@ -18,14 +18,13 @@ export const SshCredential = defineResource({
     public_key: fixed(publicKey),
     acl: editable(acl),
     owner_id: fixed(owner),
-    fingerprint: hidden(text(128)),
   },
-  unique: ({ fingerprint }) => [
+  unique: ({ public_key }) => [
     {
       // Decision 136: another account may hold the same key.
       within: 'each account',
       scope: 'ssh_key',
-      name: fingerprint,
+      name: publicKeyFingerprint(public_key),
       taken: 'This account has an SSH credential with this public key already.',
     },
   ],

@@ -1,11 +1,12 @@
 import { prefixOf } from '../base/id.ts'
+import { MAX_WEIGHT } from '../base/weighted-turns.ts'
 import { common, defineResource, editable } from './define.ts'
 import { BACKEND_PREFIXES } from './modules/backend.ts'
 import { InvalidValue, idSchema, integer, map, type Pointer } from './value.ts'
 
 const backendPrefixes: readonly string[] = BACKEND_PREFIXES
 
-const weightsById = map(integer(0, 10_000, 0), {
+const weightsById = map(integer(0, MAX_WEIGHT, 0), {
   maxItems: 100,
   name(id, path) {
     if (!backendPrefixes.includes(prefixOf(id) ?? ''))

@@ -142,7 +142,7 @@ export function claimError(error: unknown, url: string): unknown {
   if (!(error instanceof ClaimRejected)) return error
   switch (error.because) {
     case 'held':
-    case 'kept':
+    case 'in_grace':
       return protocolError('name_taken', url)
     case 'cooldown':
       return protocolError('name_in_cooldown', url)

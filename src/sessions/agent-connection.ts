@@ -12,6 +12,7 @@ import {
   decode,
   ErrorCode,
   type HeartbeatTimes,
+  MIN_HEARTBEAT_MS,
   protocolError,
   ServedSession,
   StreamType,
@@ -77,7 +78,6 @@ type Message = Record<string, unknown>
 
 /** Legs of one session: more than a platform has nodes would be of no use. */
 const MAX_LEGS = 16
-const MIN_HEARTBEAT_MS = 1000
 const DEFAULT_HEARTBEAT_INTERVAL_NS = 10e9
 const DEFAULT_HEARTBEAT_TOLERANCE_NS = 15e9
 
@@ -254,6 +254,7 @@ export class AgentConnection {
     const leg = new Leg(this.#session, view, limits, toleranceMs)
     this.#joined = { leg, session, opensLegs: extra.MaxLegs !== undefined }
     session.legs?.add(leg)
+    if (extra.Notes === true) this.#session.enableNotes()
     this.#session.authenticated(Math.min(intervalMs + toleranceMs, MAX_SILENCE_MS), firstParty)
     this.#options.onAuthenticated()
   }

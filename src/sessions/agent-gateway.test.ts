@@ -637,14 +637,21 @@ test('an agent patches the metadata of its own tunnels only', async (t) => {
   const TunnelId = bound.Extra.TunnelID
   const stranger = await platform.agent(t)
 
-  await agent.patchTunnelState({ TunnelId, Name: 'new', Description: 'd', PoolingEnabled: true })
+  await agent.patchTunnelState({
+    TunnelId,
+    Name: 'new',
+    Description: 'd',
+    PoolingEnabled: true,
+    PoolingWeight: 7,
+  })
 
   const tunnel = platform.registry.find('https', 'a.adit.test')!
   assert.deepEqual(
-    [tunnel.name, tunnel.description, tunnel.metadata, tunnel.poolingEnabled],
-    ['new', 'd', 'keep', true],
+    [tunnel.name, tunnel.description, tunnel.metadata, tunnel.poolingEnabled, tunnel.poolingWeight],
+    ['new', 'd', 'keep', true, 7],
   )
   await assert.rejects(stranger.patchTunnelState({ TunnelId, Name: 'mine' }), { number: 333 })
+  await assert.rejects(agent.patchTunnelState({ TunnelId, PoolingWeight: 10_001 }), /PoolingWeight.*10000/)
   await assert.rejects(agent.patchTunnelState({ TunnelId, Metadata: 'x'.repeat(4097) }), /4096 bytes/)
 })
 

@@ -17,12 +17,11 @@ import {
   protocolErrors,
 } from '../protocol/index.ts'
 import { AddressResolver, claimError, requireAllowedAddress } from './address-resolver.ts'
-import { toEndpointOptions } from './endpoint-options.ts'
+import { readBindRequest, readLabelRequest } from './bind-request.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
 import type { PublicAddress } from './public-address.ts'
 import type { Registry } from './registry.ts'
-import { parseProto } from './requested-address.ts'
 import type { ResumeTokens } from './resume.ts'
 import type { LabelAddress } from './tunnel.ts'
 
@@ -60,9 +59,6 @@ export interface Binder {
 const MAX_TUNNELS = 500
 /** Random addresses that are tried when other processes claim the same ones first. */
 const MAX_RANDOM_ATTEMPTS = 20
-const MAX_TEXT_BYTES = 2048
-const MAX_DESCRIPTION_BYTES = 255
-const MAX_METADATA_BYTES = 4096
 
 /** A spec with a public address and an id, which the claim needs. */
 type AddressSpec = TunnelSpec<EndpointAddress> & Required<Pick<TunnelSpec, 'identity'>>
@@ -146,29 +142,12 @@ export function createBinder(options: BinderOptions): Binder {
     request: BindRequest,
     open: TunnelSpec['open'],
   ): Promise<LiveTunnel<EndpointAddress>> {
-    const proto = parseProto(request.Proto)
+    const { proto, opts, bindings, spec: requested } = readBindRequest(request)
     const previousUrl = resume.verifyBindToken(request.Extra?.Token ?? '', session.credentialId)
-    const opts = request.Opts ?? {}
-    const baseSpec = {
-      bindId: request.Id || randomUUID(),
-      name: requireMaxBytes('Name', request.Extra?.Name, MAX_DESCRIPTION_BYTES),
-      description: requireMaxBytes('Description', request.Extra?.Description, MAX_DESCRIPTION_BYTES),
-      metadata: requireMaxBytes('Metadata', request.Extra?.Metadata, MAX_METADATA_BYTES),
-      forwardsTo: requireMaxBytes('ForwardsTo', request.ForwardsTo, MAX_TEXT_BYTES),
-      forwardsProto: parseForwardsProto(request.ForwardsProto),
-      poolingEnabled: request.Extra?.PoolingEnabled ?? false,
-      options: toEndpointOptions(proto, opts),
-      open,
-    }
+    const baseSpec = { ...requested, bindId: request.Id || randomUUID(), open }
 
     for (let attempt = 1; ; attempt++) {
-      const resolved = await resolver.resolve(
-        session,
-        proto,
-        opts,
-        request.Extra?.Bindings ?? [],
-        previousUrl,
-      )
+      const resolved = await resolver.resolve(session, proto, opts, bindings, previousUrl)
       const startedAt = clock.now()
       const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
       try {
@@ -231,16 +210,15 @@ export function createBinder(options: BinderOptions): Binder {
 
     async bindLabels(session, request, open) {
       requireCapacity(session, undefined)
-      requireValidLabels(session, request.Labels)
+      const requested = readLabelRequest(request)
+      requireAllowedLabels(session, request.Labels)
       const tunnel = registry.bind(session, {
+        ...requested,
         bindId: randomUUID(),
-        address: { labels: { ...request.Labels } },
         name: '',
         description: '',
-        metadata: requireMaxBytes('Metadata', request.Metadata, MAX_METADATA_BYTES),
-        forwardsTo: requireMaxBytes('ForwardsTo', request.ForwardsTo, MAX_TEXT_BYTES),
-        forwardsProto: parseForwardsProto(request.ForwardsProto),
         poolingEnabled: false,
+        poolingWeight: 1,
         options: { proxyProto: 0 },
         open,
       })
@@ -254,28 +232,7 @@ function isTaken(error: unknown): boolean {
   return error instanceof ProtocolError && error.number === protocolErrors.name_taken.number
 }
 
-function requireValidLabels(session: LiveSession, labels: Readonly<Record<string, string>>): void {
-  const entries = Object.entries(labels)
-  if (entries.length === 0)
-    throw protocolError('options_invalid', 'a labelled tunnel needs at least one label.')
-  for (const [key, value] of entries) {
-    if (key === '' || value === '' || key.length > 255 || value.length > 255 || /\0/.test(key + value)) {
-      throw protocolError('options_invalid', 'labels have a name and a value of 1 to 255 characters.')
-    }
+function requireAllowedLabels(session: LiveSession, labels: Readonly<Record<string, string>>): void {
+  for (const [key, value] of Object.entries(labels))
     if (!session.acl.allowsLabel(key, value)) throw protocolError('labels_forbidden', `${key}=${value}`)
-  }
-}
-
-function parseForwardsProto(text = ''): '' | 'http1' | 'http2' {
-  if (text === '' || text === 'http1' || text === 'http2') return text
-  throw protocolError(
-    'options_invalid',
-    `ForwardsProto must be empty, http1 or http2, not "${text.slice(0, 40)}".`,
-  )
-}
-
-function requireMaxBytes(field: string, text = '', bytes: number): string {
-  if (Buffer.byteLength(text) > bytes)
-    throw protocolError('options_invalid', `${field} is longer than ${bytes} bytes.`)
-  return text
 }

@@ -1,4 +1,5 @@
 import { NameIndex } from '../base/name-index.ts'
+import { type Turn, takeTurn } from '../base/weighted-turns.ts'
 import type { EndpointAddress } from '../naming/index.ts'
 import { LiveTunnel } from './live-tunnel.ts'
 import type { Tunnel } from './tunnel.ts'
@@ -21,20 +22,40 @@ const internalKey = (
   { proto, host, port }: Pick<EndpointAddress, 'proto' | 'host' | 'port'>,
 ): BindingKey => `${host}/${proto}:${port}@${accountId}`
 
-/** The tunnels bound at one address: one, or several pooled ones, selected round-robin. */
+interface TunnelTurn extends Turn {
+  readonly tunnel: Tunnel
+}
+
+/** The tunnels bound at one address: one, or several pooled ones, selected by weight. */
 class BindingEntry {
-  tunnels: readonly Tunnel[] = []
-  #cursor = 0
+  #tunnels: readonly Tunnel[] = []
+  #turns: readonly TunnelTurn[] = []
+  #current: TunnelTurn | undefined
+
+  get tunnels(): readonly Tunnel[] {
+    return this.#tunnels
+  }
+
+  /** Tunnels of weight 0 are on standby: they have turns only where no other tunnel is. */
+  set tunnels(tunnels: readonly Tunnel[]) {
+    this.#tunnels = tunnels
+    const weighted = tunnels.filter(({ poolingWeight }) => poolingWeight > 0)
+    this.#turns =
+      weighted.length > 0
+        ? weighted.map((tunnel) => ({ tunnel, weight: tunnel.poolingWeight, credit: 0 }))
+        : tunnels.map((tunnel) => ({ tunnel, weight: 1, credit: 0 }))
+    this.#current = takeTurn(this.#turns)
+  }
 
   /** The tunnel whose turn it is. */
   get current(): Tunnel | undefined {
-    return this.tunnels[this.#cursor % this.tunnels.length]
+    return this.#current?.tunnel
   }
 
   /** The same, and the next one has its turn afterwards. */
   take(): Tunnel | undefined {
     const tunnel = this.current
-    this.#cursor = (this.#cursor + 1) % this.tunnels.length
+    this.#current = takeTurn(this.#turns)
     return tunnel
   }
 }
@@ -69,6 +90,12 @@ export class BindingTable {
     if (entry === undefined) return
     entry.tunnels = entry.tunnels.filter((other) => other !== tunnel)
     if (entry.tunnels.length === 0) this.#entries.delete(key)
+  }
+
+  /** Follows a change of the weights of tunnels at an address. */
+  reweigh(key: BindingKey): void {
+    const entry = this.#entries.get(key)
+    if (entry !== undefined) entry.tunnels = [...entry.tunnels]
   }
 
   findByHost(listener: 'http' | 'https', host: string): Tunnel | undefined {

@@ -24,6 +24,7 @@ class CloudEndpoint implements Tunnel {
   readonly metadata: string
   readonly address: EndpointAddress
   readonly poolingEnabled: boolean
+  readonly poolingWeight: number
   readonly options: EndpointOptions
   readonly sessionId = ''
   readonly credentialId = ''
@@ -44,6 +45,8 @@ class CloudEndpoint implements Tunnel {
         ? internalAddress(proto, host, port, account)
         : endpointAddress(proto, host, port)
     this.poolingEnabled = data.pooling_enabled
+    // Absent in rows of a release without weights.
+    this.poolingWeight = data.pooling_weight ?? 1
     this.options = { proxyProto: 0, trafficPolicy: secrets?.traffic_policy ?? '' }
   }
 

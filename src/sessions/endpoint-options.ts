@@ -22,7 +22,7 @@ export function parseTrafficPolicy(
 ): Pick<EndpointOptions, 'trafficPolicy'> {
   if (text === undefined || text.trim() === '') return {}
   try {
-    readPolicy(text, { protocol: proto, place: 'endpoint' })
+    readPolicy(text, { protocol: proto, kind: 'endpoint' })
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
     throw new ProtocolError(`The traffic policy is not valid: ${error.lines.join('\n')}`, error.code)

@@ -328,6 +328,7 @@ export class LiveAgentSession implements LiveSession {
       name: patch.Name ?? tunnel.name,
       description: patch.Description ?? tunnel.description,
       metadata: patch.Metadata ?? tunnel.metadata,
+      poolingWeight: patch.PoolingWeight ?? tunnel.poolingWeight,
       options,
       updatedAt: this.#options.clock.now(),
     })

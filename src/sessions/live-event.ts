@@ -4,12 +4,12 @@ import type { LiveTunnel } from './live-tunnel.ts'
 /** A session or tunnel started or stopped. */
 export type LiveEvent =
   | { readonly type: 'session_started'; readonly session: LiveSession }
-  /** `error`: why the session ended; undefined after an orderly end. `kept`: as for its tunnels. */
+  /** `error`: why the session ended; undefined after an orderly end. `inGrace`: as for its tunnels. */
   | {
       readonly type: 'session_stopped'
       readonly session: LiveSession
       readonly error: string | undefined
-      readonly kept: boolean
+      readonly inGrace: boolean
       /** A newer session of the agent took its place. */
       readonly replaced: boolean
     }
@@ -20,10 +20,10 @@ export type LiveEvent =
   | { readonly type: 'tunnel_started'; readonly tunnel: LiveTunnel }
   /** Its agent patched its name, texts, options or pooling. */
   | { readonly type: 'tunnel_changed'; readonly tunnel: LiveTunnel }
-  /** `kept`: the name enters its grace period, reserved for the credential. `replaced`: as for its session. */
+  /** `inGrace`: the name is in its grace period, reserved for the credential. `replaced`: as for its session. */
   | {
       readonly type: 'tunnel_stopped'
       readonly tunnel: LiveTunnel
-      readonly kept: boolean
+      readonly inGrace: boolean
       readonly replaced: boolean
     }

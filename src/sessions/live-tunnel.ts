@@ -20,13 +20,17 @@ export interface TunnelSpec<A extends TunnelAddress = TunnelAddress> {
   forwardsTo: string
   forwardsProto: '' | 'http1' | 'http2'
   poolingEnabled: boolean
+  poolingWeight: number
   options: EndpointOptions
   open(tunnel: LiveTunnel, client: ClientInfo): ByteStream
 }
 
 /** What an agent may change while its tunnel is online. Options are replaced as a whole, never changed in place. */
 export type TunnelPatch = Partial<
-  Pick<LiveTunnel, 'name' | 'description' | 'metadata' | 'poolingEnabled' | 'options' | 'updatedAt'>
+  Pick<
+    LiveTunnel,
+    'name' | 'description' | 'metadata' | 'poolingEnabled' | 'poolingWeight' | 'options' | 'updatedAt'
+  >
 >
 
 /** An online tunnel. */
@@ -45,6 +49,7 @@ export class LiveTunnel<A extends TunnelAddress = TunnelAddress> implements Tunn
   description: string
   metadata: string
   poolingEnabled: boolean
+  poolingWeight: number
   updatedAt: number
   /** The fence of the claim on the name; 0 while no claim is stored. */
   fence: number
@@ -65,6 +70,7 @@ export class LiveTunnel<A extends TunnelAddress = TunnelAddress> implements Tunn
     this.forwardsTo = spec.forwardsTo
     this.forwardsProto = spec.forwardsProto
     this.poolingEnabled = spec.poolingEnabled
+    this.poolingWeight = spec.poolingWeight
     this.options = spec.options
     this.#open = spec.open
   }

@@ -21,7 +21,7 @@ test('online resources are rendered with every documented field', async (t) => {
     ForwardsTo: 'http://localhost:80',
     ForwardsProto: 'http2',
     Opts: { Domain: 'a.ex.com' },
-    Extra: { Name: 'n', Description: 'd', Metadata: 'm', PoolingEnabled: true },
+    Extra: { Name: 'n', Description: 'd', Metadata: 'm', PoolingEnabled: true, PoolingWeight: 5 },
   })
   await agent.startTunnelWithLabel({ Labels: { app: 'web' }, ForwardsTo: 'localhost:81' })
   const online = createOnlineResources(platform.registry, showing)
@@ -89,6 +89,7 @@ test('online resources are rendered with every documented field', async (t) => {
     url: 'https://a.ex.com',
     bindings: ['public'],
     pooling_enabled: true,
+    pooling_weight: 5,
     pools: [],
     name: 'n',
     description: 'd',

@@ -54,6 +54,7 @@ function spec(changes: Partial<TunnelSpec> & Pick<TunnelSpec, 'bindId' | 'addres
     forwardsTo: 'http://localhost:80',
     forwardsProto: '',
     poolingEnabled: false,
+    poolingWeight: 1,
     options: { proxyProto: 0 },
     open: () => ({ sink: silentSink, write: () => true, end() {}, reset() {}, consumed() {} }),
     ...changes,
@@ -187,6 +188,31 @@ test('tunnels pool when all allow it and belong to one account, and rotate', () 
   assert.throws(() => registry.bind(add(registry), named('b', 'a.test')), hasNumber(334))
   const stranger = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
   assert.throws(() => registry.bind(stranger, named('b', 'a.test', pooled)), hasNumber(334))
+})
+
+test('pooled tunnels get their share by weight, which can change, and weight 0 is standby', () => {
+  const { registry } = createRegistry()
+  const sessions = [add(registry), add(registry), add(registry)]
+  const bind = (index: number, poolingWeight: number) =>
+    registry.bind(
+      sessions[index]!,
+      named(`b${index}`, 'a.test', { name: `${index}`, poolingEnabled: true, poolingWeight }),
+    )
+  const tunnels = [bind(0, 3), bind(1, 1), bind(2, 0)]
+  const taken = (count: number) =>
+    Array.from({ length: count }, () => registry.take('https', 'a.test')?.name).join('')
+
+  assert.equal(taken(8), '00100010')
+  assert.deepEqual(
+    registry.poolOf(tunnels[2]!).map(({ name }) => name),
+    ['0', '1', '2'],
+  )
+  registry.patch(sessions[1]!, 'b1', { poolingWeight: 3 })
+  assert.equal(taken(4), '0101')
+  registry.patch(sessions[0]!, 'b0', { poolingWeight: 0 })
+  assert.equal(taken(2), '11')
+  registry.unbind(sessions[1]!, 'b1')
+  assert.equal(taken(4), '0202')
 })
 
 test('a reconnecting agent takes its name from its stale session, whose end removes nothing', () => {
@@ -420,6 +446,23 @@ test('a deleted credential loses its sessions and names at once, also a session 
   assert.doesNotThrow(() => registry.bind(other, named('b', 'a.test')))
   assert.throws(() => registry.addSession(session()), hasNumber(300))
   assert.doesNotThrow(() => registry.addSession(session(), registry.credentialChangeCount))
+  registry.close()
+})
+
+test('a deleted credential also ends the legs of sessions whose agents have moved', () => {
+  const { registry } = createRegistry()
+  const changes = { clientId: 'moving', moving: true, supersede() {} }
+  const [moved, ended] = [add(registry, changes), add(registry, { ...changes, clientId: 'ended' })]
+  for (const former of [moved, ended]) {
+    registry.bind(former, named(former.id, `${former.id}.test`))
+    registry.bind(add(registry, { clientId: former.clientId }), named('b', `${former.id}.test`))
+  }
+  registry.removeSession(ended, 'orderly')
+
+  registry.revokeCredential('cr_1', 'The credential was deleted.')
+
+  assert.deepEqual(moved.endReasons, ['The credential was deleted.'])
+  assert.deepEqual(ended.endReasons, [])
   registry.close()
 })
 

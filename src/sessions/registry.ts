@@ -92,6 +92,8 @@ export class Registry implements TunnelLookup {
   readonly #ports = new Set<number>()
   readonly #credentialChanges = new CredentialChanges()
   readonly #supersedeTimers = new Set<NodeJS.Timeout>()
+  /** Sessions of this node whose agents have moved, while streams are open on their legs. */
+  readonly #moved = new Set<LiveSession>()
 
   constructor(options: RegistryOptions) {
     this.#options = options
@@ -237,13 +239,14 @@ export class Registry implements TunnelLookup {
    * Bindings that a newer session of the agent took over stay. `error` says what ended the session, if anything.
    */
   removeSession(session: LiveSession, cause: 'orderly' | 'lost', error?: string): void {
+    this.#moved.delete(session)
     const tunnels = this.#tunnels.get(session)
     if (tunnels === undefined) return
     const replaced = tunnels.size === 0 && this.#hasSuccessor(session)
     for (const tunnel of [...tunnels.values()]) this.#stop(tunnel, { startGrace: cause === 'lost' })
     this.#tunnels.delete(session)
     this.#sessions.remove(session)
-    this.#emit({ type: 'session_stopped', session, error, kept: cause === 'lost', replaced })
+    this.#emit({ type: 'session_stopped', session, error, inGrace: cause === 'lost', replaced })
     // The legs of a session of this node end it; those of a peer's session end with it.
     if (session.remote) session.legs?.close(ErrorCode.NoError, error ?? 'The session has ended.')
   }
@@ -299,7 +302,9 @@ export class Registry implements TunnelLookup {
   patch(session: LiveSession, bindId: string, patch: TunnelPatch): void {
     const tunnel = this.#tunnels.get(session)?.get(bindId)
     if (tunnel === undefined) return
+    const { poolingWeight } = tunnel
     Object.assign(tunnel, patch)
+    if (tunnel.poolingWeight !== poolingWeight) this.#directory.reweigh(tunnel)
     this.#emit({ type: 'tunnel_changed', tunnel })
   }
 
@@ -347,6 +352,7 @@ export class Registry implements TunnelLookup {
       this.removeSession(session, 'orderly', reason)
       session.end(reason)
     }
+    for (const session of this.#moved) if (session.credentialId === credentialId) session.end(reason)
     for (const [key, gracePeriod] of this.#gracePeriods)
       if (gracePeriod.credentialId === credentialId) this.#endGracePeriod(key)
   }
@@ -444,7 +450,7 @@ export class Registry implements TunnelLookup {
     this.#directory.remove(tunnel)
     const { address } = tunnel
     if (address.proto !== undefined) this.#freeAddress(address, tunnel.credentialId, startGrace)
-    this.#emit({ type: 'tunnel_stopped', tunnel, kept: startGrace, replaced })
+    this.#emit({ type: 'tunnel_stopped', tunnel, inGrace: startGrace, replaced })
   }
 
   /** Starts the grace period of an address that no tunnel serves any more, or closes its port. */
@@ -482,6 +488,7 @@ export class Registry implements TunnelLookup {
       return
     }
     this.removeSession(old, 'lost', SUPERSEDED_REASON)
+    if (old.moving) this.#moved.add(old)
     // When both sessions are remote, their own nodes end the older one.
     if (!(old.remote && successor.remote)) old.supersede(SUPERSEDED_REASON)
   }

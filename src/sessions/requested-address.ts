@@ -14,17 +14,20 @@ export function parseProto(text: string): TunnelProto {
   return text as TunnelProto
 }
 
-/** The normalized host name an agent requests; undefined for any. */
+/** Stands for the domain of a server that is not known. */
+const EXAMPLE_DOMAIN = 'example.com'
+
+/** The normalized host name an agent requests; undefined for any. Without `address` the server is not known yet. */
 export function requestedName(
   proto: 'http' | 'https' | 'tls',
   opts: BindOpts,
-  address: PublicAddress,
+  address: PublicAddress | undefined,
 ): string | undefined {
   const fromUrl = opts.URL ? parseUrlHost(proto, opts.URL) : ''
   if (fromUrl) return parseName(fromUrl, proto, address)
   const requested = opts.Domain || opts.Hostname
   if (requested) return parseName(requested, proto, address)
-  if (opts.Subdomain) return normalizeName(`${opts.Subdomain}.${address.domain}`)
+  if (opts.Subdomain) return normalizeName(`${opts.Subdomain}.${address?.domain ?? EXAMPLE_DOMAIN}`)
   return undefined
 }
 
@@ -87,9 +90,14 @@ function parseUrlHost(proto: TunnelProto, url: string): string {
 }
 
 /** Accepts a port only if the protocol is served on it: named tunnels share the public listeners. */
-function parseName(text: string, proto: 'http' | 'https' | 'tls', address: PublicAddress): string {
+function parseName(
+  text: string,
+  proto: 'http' | 'https' | 'tls',
+  address: PublicAddress | undefined,
+): string {
   const match = /^(.*):(\d+)$/.exec(text)
   if (match === null) return normalizeName(text)
+  if (address === undefined) return normalizeName(match[1]!)
   const port = Number(match[2])
   const servedPort = publicPort(proto, address)
   if (port !== (proto === 'http' ? 80 : 443) && port !== servedPort) {

@@ -28,6 +28,11 @@ export class TunnelDirectory implements TunnelLookup {
     else if (tunnel instanceof LiveTunnel) this.labels.remove(tunnel, address.labels)
   }
 
+  /** Follows a change of the tunnel's weight in its pool. */
+  reweigh({ address }: Tunnel): void {
+    if (address.proto !== undefined) this.bindings.reweigh(bindingKey(address))
+  }
+
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
     const tunnel = this.bindings.findByHost(listenerOf(proto), host)
     return tunnel?.address.proto === proto ? this.#ifServing(tunnel) : undefined
@@ -53,6 +58,7 @@ export class TunnelDirectory implements TunnelLookup {
     return this.bindings
       .tunnelsAt(bindingKey(address))
       .filter((tunnel) => this.#ifServing(tunnel) !== undefined)
+      .toSorted((one, other) => other.poolingWeight - one.poolingWeight)
   }
 
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {

@@ -59,6 +59,8 @@ export interface Tunnel {
   readonly forwardsProto: '' | 'http1' | 'http2'
   readonly address: TunnelAddress
   readonly poolingEnabled: boolean
+  /** Its share of the traffic of its pool, relative to the other members; 0 is standby. */
+  readonly poolingWeight: number
   readonly options: EndpointOptions
   /** Opens one connection to the upstream; throws `TunnelBusy` when the session is at its limit and its queue is full. */
   open(client: ClientInfo): ByteStream
@@ -79,15 +81,15 @@ export type InternalAddress = Pick<EndpointAddress, 'proto' | 'host' | 'port'>
 
 /** Tunnel lookup for the edge; every call is a map lookup. */
 export interface TunnelLookup {
-  /** The tunnel for this host name: the exact name, else the most specific wildcard; of a pool, the one whose turn it is. */
+  /** The tunnel for this host name: the exact name, else the most specific wildcard; of a pool, the one whose turn it is by weight. */
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined
   /** The same for one request or raw connection: the next one gets another tunnel of the pool. */
   take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined
-  /** The tunnel for one connection to this public TCP port; pooled tunnels rotate. */
+  /** The tunnel for one connection to this public TCP port; pooled tunnels take turns by weight. */
   takeTcp(port: number): Tunnel | undefined
   /** The account's tunnel for one request to this internal address; names match as in `find`. */
   takeInternal(accountId: string, address: InternalAddress): Tunnel | undefined
-  /** The tunnels that share the address of this one, itself included. */
+  /** The tunnels that share the address of this one, itself included; the heaviest first. */
   poolOf(tunnel: Tunnel): readonly Tunnel[]
   /** The account's tunnels whose labels include the selector; the same array until a labelled tunnel changes. */
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[]

@@ -82,6 +82,7 @@ export function endpointView(tunnel: LiveTunnel<EndpointAddress>, context: ViewC
     url,
     bindings: [tunnel.address.internalTo === undefined ? 'public' : 'internal'],
     pooling_enabled: tunnel.poolingEnabled,
+    pooling_weight: tunnel.poolingWeight,
     // The API adds them: they may be cloud endpoints.
     pools: [],
     name: tunnel.name,

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { errorMessage } from '../../base/error-message.ts'
+import { MAX_WEIGHT } from '../../base/weighted-turns.ts'
 import type { BindOpts } from '../../protocol/index.ts'
 import { allEndpointOptions, type EndpointOption } from '../../resources/endpoint-options.ts'
 
@@ -16,6 +17,7 @@ export interface SshCommand {
   readonly description: string
   readonly metadata: string
   readonly pooling: boolean
+  readonly poolingWeight: number
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly opts: BindOpts
   /** True when the command sets display options only, so it may also come after the tunnels are bound. */
@@ -39,6 +41,7 @@ const OWN_OPTIONS = {
   description: one,
   metadata: one,
   'pooling-enabled': flag,
+  'pooling-weight': one,
   label: many,
   domain: one,
   hostname: one,
@@ -94,6 +97,7 @@ export function parseCommand(line: string): SshCommand {
     description: values.description ?? '',
     metadata: values.metadata ?? '',
     pooling: values['pooling-enabled'] ?? false,
+    poolingWeight: parseWeight(values['pooling-weight'] ?? '1'),
     labels: parseLabels(values.label),
     opts: toBindOpts(values, forwardsTo, proto),
     displayOnly:
@@ -247,6 +251,14 @@ function resolveHostHeader(hostHeader: string, forwardsTo: string): string {
       '--host-header rewrite needs the address of your service, which SSH does not tell: write http localhost:3000 --host-header rewrite.',
     )
   return forwardsTo
+}
+
+function parseWeight(text: string): number {
+  const weight = Number(text)
+  if (/^[0-9]+$/.test(text) && weight <= MAX_WEIGHT) return weight
+  throw new InvalidCommand(
+    `--pooling-weight is "${sanitize(text)}"; write a whole number from 0 to ${MAX_WEIGHT}.`,
+  )
 }
 
 function parseChoice<T extends string>(option: string, value: string, allowed: readonly T[]): T {

@@ -35,6 +35,7 @@ export function toForwardRequest(
         Description: command.description,
         Metadata: command.metadata,
         PoolingEnabled: command.pooling,
+        PoolingWeight: command.poolingWeight,
       },
     },
   }

@@ -4,7 +4,7 @@ import { isKeyAccepted } from './algorithms.ts'
 import { type AuthContext, verifySignature } from './ssh2.ts'
 
 /** Dependencies of a login. */
-export interface LoginOptions {
+export interface SshLoginOptions {
   /** The principal of a public key in wire format, if any. The user name selects among several holders. */
   authenticate(publicKey: Buffer, userName: string): Promise<TunnelPrincipal | undefined>
   /** Whether the account's IP restrictions admit this address. */
@@ -20,7 +20,7 @@ const MAX_REQUESTS = 20
 
 /** The login attempts of one connection: public key only, and a limited number. */
 export class Login {
-  readonly #options: LoginOptions
+  readonly #options: SshLoginOptions
   readonly #ip: string
   readonly #onVerified: (principal: TunnelPrincipal) => boolean
   readonly #onLimit: () => void
@@ -29,7 +29,7 @@ export class Login {
 
   /** `onVerified` returns whether the verified principal is admitted. */
   constructor(
-    options: LoginOptions,
+    options: SshLoginOptions,
     ip: string,
     onVerified: (principal: TunnelPrincipal) => boolean,
     onLimit: () => void,

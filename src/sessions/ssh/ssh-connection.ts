@@ -32,7 +32,7 @@ import { InvalidCommand, NO_COMMAND, parseCommand, type SshCommand, sanitize } f
 import { toForwardRequest } from './forward-request.ts'
 import { type Forward, Forwards } from './forwards.ts'
 import type { HostIdentity } from './host-key.ts'
-import { Login, type LoginOptions } from './login.ts'
+import { Login, type SshLoginOptions } from './login.ts'
 import { Pings } from './pings.ts'
 import type { RequestLog } from './request-log.ts'
 import { jsonScreen, type Screen, textScreen } from './screen.ts'
@@ -46,7 +46,7 @@ import {
 } from './ssh2.ts'
 
 /** Dependencies and limits of an SSH connection. */
-export interface SshConnectionOptions extends LoginOptions {
+export interface SshConnectionOptions extends SshLoginOptions {
   registry: Registry
   binder: Binder
   address: PublicAddress
