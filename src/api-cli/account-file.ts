@@ -33,7 +33,7 @@ export class AccountFile {
       throw new CommandFailure(`${this.#file} cannot be read: ${errorMessage(error)}`)
     }
     const [fault] = this.#document.errors
-    if (fault !== undefined) throw new CommandFailure(`${this.#at(fault.pos[0])}: ${fault.message}.`)
+    if (fault !== undefined) throw new CommandFailure(`${this.#positionAt(fault.pos[0])}: ${fault.message}.`)
   }
 
   /** The document with the contents of the environment variables and files that it names, where `schema` has a text. */
@@ -50,7 +50,7 @@ export class AccountFile {
   }
 
   /** `file:line` of the part at this dotted path, or of the innermost part around it. */
-  place(path: string): string {
+  locate(path: string): string {
     let node: unknown = this.#document.contents
     let rest = path
     let offset = 0
@@ -61,10 +61,10 @@ export class AccountFile {
       node = step.node
       rest = step.rest
     }
-    return this.#at(offset)
+    return this.#positionAt(offset)
   }
 
-  #at(offset: number): string {
+  #positionAt(offset: number): string {
     return `${this.#file}:${this.#lines.linePos(offset).line}`
   }
 
@@ -94,12 +94,12 @@ export class AccountFile {
     const name = source[key ?? '']
     if (others.length > 0 || typeof name !== 'string' || (key !== 'env' && key !== 'file'))
       throw new CommandFailure(
-        `${this.place(path)}: ${path} must be a text, { env: NAME } or { file: PATH }.`,
+        `${this.locate(path)}: ${path} must be a text, { env: NAME } or { file: PATH }.`,
       )
-    if (key === 'file') return readText(resolve(dirname(this.#file), name), `${this.place(path)}: ${name}`)
+    if (key === 'file') return readText(resolve(dirname(this.#file), name), `${this.locate(path)}: ${name}`)
     const text = environment[name]
     if (text === undefined)
-      throw new CommandFailure(`${this.place(path)}: the environment variable ${name} is not set.`)
+      throw new CommandFailure(`${this.locate(path)}: the environment variable ${name} is not set.`)
     return text
   }
 }

@@ -55,7 +55,7 @@ export async function applyAccount(options: ApplyOptions, output: Output): Promi
       return (await sendCall({ method, path, body }, access, APPLY_TIMEOUT_MS)) as AccountReport
     } catch (error) {
       if (error instanceof ApiFailure && error.field !== undefined)
-        throw new CommandFailure(`${file.place(error.field)}: ${error.message}`)
+        throw new CommandFailure(`${file.locate(error.field)}: ${error.message}`)
       throw error
     }
   }
@@ -119,7 +119,7 @@ function printErrors({ changes }: AccountReport, file: AccountFile, output: Outp
   for (const { kind, name, error } of changes) {
     if (error === null) continue
     const entry = `${kind}.${name}`
-    const place = file.place(error.field === null ? entry : `${entry}.${error.field}`)
-    printFailure(printable(`${place}: ${entry}: ${error.msg} (${error.error_code})`), output.error)
+    const location = file.locate(error.field === null ? entry : `${entry}.${error.field}`)
+    printFailure(printable(`${location}: ${entry}: ${error.msg} (${error.error_code})`), output.error)
   }
 }

@@ -891,6 +891,8 @@ export interface Endpoint {
   bindings: ("public" | "internal")[]
   /** Whether several endpoints, of agents and of the cloud, can share the URL. */
   pooling_enabled: boolean
+  /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
+  pooling_weight: number
   /** The other endpoints at this URL, at most 100; empty for an endpoint that does not pool. */
   pools: Ref[]
   /** The name of the endpoint. */
@@ -1877,7 +1879,7 @@ export interface KubernetesOperator {
   region: string
   /** Where the operator runs. */
   deployment: OperatorDeployment
-  /** Endpoints that are bound to the cluster; null, because endpoints cannot be bound to clusters. */
+  /** Endpoints that are bound to the cluster; always null, because endpoints cannot be bound to clusters. */
   binding: null
 }
 
@@ -1973,13 +1975,13 @@ export interface ApplicationUser {
   identity_provider: IdentityProvider
   /** The ID of the visitor at the identity provider. */
   provider_user_id: string
-  /** The user name at the identity provider, if it tells one. */
+  /** The user name at the identity provider, if it provides one. */
   username: string
-  /** The verified email address, if the identity provider tells one. */
+  /** The verified email address, if the identity provider provides one. */
   email: string
   /** The full name. */
   name: string
-  /** When the visitor last sent a request, to a minute. */
+  /** When the visitor last sent a request, to the minute. */
   last_active: string
   /** When the visitor last signed in. */
   last_login: string
@@ -2007,7 +2009,7 @@ export interface SessionLocation {
   latitude: number | null
   /** The longitude in degrees. */
   longitude: number | null
-  /** How exact the coordinates are, in kilometers. */
+  /** The accuracy of the coordinates, in kilometers. */
   lat_long_radius_km: number | null
 }
 
@@ -2033,7 +2035,7 @@ export interface ApplicationSession {
   browser_session: BrowserSession
   /** Who signed in. */
   application_user: Ref | null
-  /** When the visitor last sent a request, to a minute. */
+  /** When the visitor last sent a request, to the minute. */
   last_active: string
   /** When the session ends without further requests. */
   expires_at: string
@@ -2406,6 +2408,8 @@ export interface EndpointRequest {
   bindings?: ("public" | "internal")[] | null
   /** Whether several endpoints, of agents and of the cloud, can share the URL. */
   pooling_enabled?: boolean | null
+  /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
+  pooling_weight?: number | null
   /** What it is for. Shown in lists. At most 255 bytes. */
   description?: string | null
   /** Free text for your own programs, often JSON. At most 4096 bytes. */
@@ -2934,7 +2938,7 @@ export interface AccountReport {
   updated: number
   /** How many resources were deleted, or would be. */
   deleted: number
-  /** How many resources match the document already. */
+  /** How many resources already match the document. */
   unchanged: number
   /** How many changes were rejected. */
   failed: number
@@ -3636,6 +3640,8 @@ export interface Operations {
       bindings?: ("public" | "internal")[] | null
       /** Whether several endpoints, of agents and of the cloud, can share the URL. */
       pooling_enabled?: boolean | null
+      /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
+      pooling_weight?: number | null
       /** What it is for. Shown in lists. At most 255 bytes. */
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
@@ -3679,6 +3685,8 @@ export interface Operations {
       bindings?: ("public" | "internal")[] | null
       /** Whether several endpoints, of agents and of the cloud, can share the URL. */
       pooling_enabled?: boolean | null
+      /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
+      pooling_weight?: number | null
       /** What it is for. Shown in lists. At most 255 bytes. */
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
@@ -5125,7 +5133,7 @@ export interface Operations {
       }, options?: CallOptions): AsyncIterable<Endpoint>
     }
   }
-  /** Users for programs: another name of bot users. */
+  /** Users for programs: another name for bot users. */
   readonly serviceUsers: {
     /** Create a service user. */
     create(body: {

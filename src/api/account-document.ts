@@ -6,9 +6,9 @@ import { allResources, type Resource, type ResourceKind } from '../resources/ind
  * The document of a whole account: for each kind of resource, its resources by name. Fields are those of a creation;
  * references are names of other resources of the document or the account, or ids.
  */
-export type AccountDocument = Readonly<Partial<Record<ResourceKind, Readonly<Record<string, Fields>>>>>
+export type AccountDocument = Readonly<Partial<Record<ResourceKind, Readonly<Record<string, EntryFields>>>>>
 
-export type Fields = Readonly<Record<string, unknown>>
+export type EntryFields = Readonly<Record<string, unknown>>
 
 type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -40,7 +40,7 @@ function slug(text: string): string {
  * The name of a resource that no document manages: its natural name, or its description with the end of its id. It
  * depends on nothing but the resource itself, so that it stays the same when others come and go.
  */
-export function derivedName(resource: Resource, id: string, record: Fields): string {
+export function derivedName(resource: Resource, id: string, record: EntryFields): string {
   const natural = slug(resource.naturalName(record))
   return natural === '' ? uniqueName(slug(String(record.description ?? '')) || resource.prefix, id) : natural
 }

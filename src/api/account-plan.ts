@@ -1,6 +1,6 @@
 import type { Resource } from '../resources/index.ts'
 import { recordOf, withStoredSecrets } from '../store/index.ts'
-import { type Fields, replaceReferences, withServiceFields } from './account-document.ts'
+import { type EntryFields, replaceReferences, withServiceFields } from './account-document.ts'
 import { type Entry, resolveName, type Target } from './account-references.ts'
 import { type AccountState, completeRecord, isEqual, type NamedRow, writtenFields } from './account-state.ts'
 import { fieldProblem } from './problems.ts'
@@ -32,7 +32,7 @@ export function requestBody(
     },
     address: (text) => state.addressOf(text) ?? text,
   }) as Record<string, unknown>
-  const { properties = {} } = resource.createSchema as { properties?: Record<string, Fields> }
+  const { properties = {} } = resource.createSchema as { properties?: Record<string, EntryFields> }
   return Object.fromEntries(
     Object.entries(body).filter(
       ([key, value]) => !(value === '' && properties[key]?.['x-empty-means-unset']),
@@ -46,11 +46,11 @@ export function requestBody(
  */
 export function desiredRecord(
   resource: Resource,
-  body: Fields,
+  body: EntryFields,
   stored: Record<string, unknown>,
   state: AccountState,
 ): Record<string, unknown> {
-  const checked: Fields = resource.parseCreate(withKeptSecrets(resource, body, stored))
+  const checked: EntryFields = resource.parseCreate(withKeptSecrets(resource, body, stored))
   const desired = { ...stored }
   for (const [key, { schema, isFixed }] of writtenFields(resource)) {
     const isAbsent = body[key] === undefined || body[key] === null
@@ -75,7 +75,7 @@ function withoutSpace(value: unknown): unknown {
 }
 
 /** The body with stored secrets in place of those that it leaves out. */
-function withKeptSecrets(resource: Resource, body: Fields, stored: Record<string, unknown>) {
+function withKeptSecrets(resource: Resource, body: EntryFields, stored: Record<string, unknown>) {
   const copy = structuredClone(body) as Record<string, unknown>
   for (const path of resource.sealed) {
     const steps = path.split('.')
@@ -116,7 +116,7 @@ export function differences(
 /** The fields of a new resource, or those that a deletion removes. */
 export function allFields(
   resource: Resource,
-  fields: Fields,
+  fields: EntryFields,
   change: 'create' | 'delete',
 ): FieldDifference[] {
   return [...leavesOf(fields)].map(([field, value]) => {
@@ -127,7 +127,7 @@ export function allFields(
 }
 
 /** The values of an object by dotted path. */
-function leavesOf(fields: Fields): Map<string, unknown> {
+function leavesOf(fields: EntryFields): Map<string, unknown> {
   const leaves = new Map<string, unknown>()
   const add = (path: string, value: unknown) => {
     const isBranch =
@@ -147,7 +147,7 @@ function valueAt(record: Record<string, unknown>, path: string): unknown {
 }
 
 /** The unique names of a record, each as one text. */
-export function uniqueKeys(resource: Resource, record: Fields): string[] {
+export function uniqueKeys(resource: Resource, record: EntryFields): string[] {
   return resource.unique(record as never).map(({ scope, name }) => `${resource.kind}/${scope}/${name}`)
 }
 

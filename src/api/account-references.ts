@@ -3,7 +3,7 @@ import { ReservedAddr, type Resource, resourceOfPrefix } from '../resources/inde
 import {
   type AccountDocument,
   documentResources,
-  type Fields,
+  type EntryFields,
   isValidName,
   replaceReferences,
 } from './account-document.ts'
@@ -14,7 +14,7 @@ import { fieldProblem } from './problems.ts'
 export interface Entry {
   readonly resource: Resource
   readonly name: string
-  readonly fields: Fields
+  readonly fields: EntryFields
   /** Its place in the document, such as `ip_policies.office`. */
   readonly path: string
 }

@@ -70,7 +70,7 @@ export const accountRoutes = {
         created: count({ description: 'How many resources were created, or would be.' }),
         updated: count({ description: 'How many resources were updated, or would be.' }),
         deleted: count({ description: 'How many resources were deleted, or would be.' }),
-        unchanged: count({ description: 'How many resources match the document already.' }),
+        unchanged: count({ description: 'How many resources already match the document.' }),
         failed: count({ description: 'How many changes were rejected.' }),
         changes: Type.Array(change, { description: 'Every change, in the order in which they are made.' }),
       },

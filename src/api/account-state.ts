@@ -4,7 +4,7 @@ import {
   type AccountDocument,
   derivedName,
   documentResources,
-  type Fields,
+  type EntryFields,
   type ReferenceVisitor,
   replaceReferences,
   uniqueName,
@@ -103,7 +103,7 @@ export class AccountState {
 
   /** The document of the account, with sorted names, and the paths of the secrets that it leaves out. */
   export(): { document: AccountDocument; omittedSecrets: string[] } {
-    const document: Partial<Record<ResourceKind, Record<string, Fields>>> = {}
+    const document: Partial<Record<ResourceKind, Record<string, EntryFields>>> = {}
     const omittedSecrets: string[] = []
     for (const [kind, rows] of this.#rows) {
       const names = [...rows.keys()].sort()
@@ -120,7 +120,10 @@ export class AccountState {
   }
 
   /** The fields of a stored resource as a document writes them: without defaults and secrets, references by name. */
-  fieldsOf({ resource, row }: Pick<NamedRow, 'resource' | 'row'>, record: Fields = row.data): Fields {
+  fieldsOf(
+    { resource, row }: Pick<NamedRow, 'resource' | 'row'>,
+    record: EntryFields = row.data,
+  ): EntryFields {
     const fields: Record<string, unknown> = {}
     for (const [key, { schema, fallback, isRequired }] of writtenFields(resource)) {
       const value = record[key]

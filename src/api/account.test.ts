@@ -375,6 +375,35 @@ for (const [engine, fresh] of await shareEngines()) {
     )
   })
 
+  test(`${engine}: every kind of resource with a unique name can be renamed in one run`, async () => {
+    const api = await fresh()
+    const namedByServer: string[] = []
+    const [old, renamed]: [Document, Document] = [{}, {}]
+    for (const resource of documentResources) {
+      const { kind } = resource
+      const { parents, create } = samples[kind as StoredKind]
+      const entry = { ...(await parents?.(api.call)), ...(await create(api.call)) }
+      // Endpoints of a pool share their URL.
+      if ('pooling_enabled' in entry) entry.pooling_enabled = false
+      const names = resource.unique(resource.parseCreate(entry) as never).map(({ name }) => name)
+      if (names.some((name) => !name)) namedByServer.push(kind)
+      else if (names.length > 0) {
+        old[kind] = { old: entry }
+        renamed[kind] = { renamed: entry }
+      }
+    }
+    const created = await apply(api, old)
+    assert.equal(created.created, Object.keys(old).length, JSON.stringify(created.changes))
+
+    const report = await apply(api, renamed, { prune: true })
+
+    assert.deepEqual(countsOf(report), NOTHING, JSON.stringify(report.changes))
+    const exported = await exportOf(api)
+    for (const kind of Object.keys(renamed)) assert.ok(exported[kind]?.renamed, kind)
+    // The server chooses the tokens and the addresses of these, so that no document can tell which is meant.
+    assert.deepEqual(namedByServer.sort(), ['api_keys', 'credentials', 'reserved_addrs'])
+  })
+
   test(`${engine}: a document with required fields alone changes nothing when it is applied again`, async () => {
     const api = await fresh()
     const document: Document = {}

@@ -16,7 +16,7 @@ import {
 import { changesBetween } from './audit-changes.ts'
 import type { ApiCall, CommitContext, WriteContext } from './call.ts'
 import { listPage } from './list-page.ts'
-import { type Page, requirePrefix } from './paging.ts'
+import { type PageRequest, requirePrefix } from './paging.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { requireGuardRole } from './roles.ts'
 import { actionOf, withArticle } from './routes.ts'
@@ -129,18 +129,6 @@ export function auditEntry(call: ApiCall, object: string | undefined, changes?: 
   }
 }
 
-const ID_CHARACTERS = /^\w+$/
-
-/** Equivalent to comparing `prefixOf(id)`, but cheaper: every call runs it. */
-function isIdOf({ prefix }: Resource, id: string): boolean {
-  return (
-    id.length === prefix.length + 28 &&
-    id.startsWith(prefix) &&
-    id[prefix.length] === '_' &&
-    ID_CHARACTERS.test(id)
-  )
-}
-
 /** Finds the row that a path names, or throws 404; rows of other accounts do not exist for the caller. */
 export async function find<R extends Resource>(
   resource: R,
@@ -149,7 +137,7 @@ export async function find<R extends Resource>(
   parents: Parents,
   reader: Pick<Transaction, 'get'> = call.store,
 ): Promise<Row<R['kind']>> {
-  if (!isIdOf(resource, id)) throw problem('malformed_id', withArticle(resource.name), id)
+  if (prefixOf(id) !== resource.prefix) throw problem('malformed_id', withArticle(resource.name), id)
   const row = await reader.get<R['kind']>(resource.kind, call.principal.accountId, id)
   const hasOtherParent = resource.parents.some((parent) => row?.data[parent] !== parents[parent])
   if (row === undefined || hasOtherParent) throw problem('not_found', resource.name, id)
@@ -260,7 +248,7 @@ export async function get(behaviour: Behaviour, call: ApiCall, id: string, paren
   return behaviour.view === undefined ? renderRow(behaviour, row, call) : render(behaviour, row, call)
 }
 
-export function list(behaviour: Behaviour, call: ApiCall, page: Page): Promise<Body> {
+export function list(behaviour: Behaviour, call: ApiCall, page: PageRequest): Promise<Body> {
   const { resource } = behaviour
   requirePrefix(page, resource.prefix)
   const description = { ...resource, itemSchema: resource.viewSchema }

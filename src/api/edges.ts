@@ -59,7 +59,7 @@ async function requireReservedAddresses(hostports: readonly string[] | null, con
 
 export const tlsEdges = crud(TlsEdge, {
   async prepare(record, context) {
-    await requireValidPolicy(record.traffic_policy, { protocol: 'tls', place: 'edge' }, context)
+    await requireValidPolicy(record.traffic_policy, { protocol: 'tls', kind: 'edge' }, context)
     return { record: { ...record, hostports: normalizeHostports(record.hostports, context) } }
   },
   async commit(record, context) {
@@ -70,7 +70,7 @@ export const tlsEdges = crud(TlsEdge, {
 
 export const tcpEdges = crud(TcpEdge, {
   async prepare(record, context) {
-    await requireValidPolicy(record.traffic_policy, { protocol: 'tcp', place: 'edge' }, context)
+    await requireValidPolicy(record.traffic_policy, { protocol: 'tcp', kind: 'edge' }, context)
     return { record }
   },
   async commit(record, context) {
@@ -91,7 +91,7 @@ export const httpsRoutes = crud(HttpsRoute, {
     return record
   },
   async prepare(record, context) {
-    const attachment = { protocol: 'https', place: 'route' } as const
+    const attachment = { protocol: 'https', kind: 'route' } as const
     const policy = await requireValidPolicy(record.traffic_policy, attachment, context)
     requireOneSignIn(
       policy,

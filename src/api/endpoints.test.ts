@@ -69,6 +69,7 @@ for (const [engine, start] of Object.entries(engines))
       url: `https://${covered}:8443`,
       bindings: ['public'],
       pooling_enabled: false,
+      pooling_weight: 1,
       pools: [],
       name: '',
       description: 'shop',

@@ -48,6 +48,29 @@ for (const [engine, start] of Object.entries(engines))
     assert.deepEqual(await list(''), ids)
   })
 
+test('a filter searches all fields for words, and ids from their beginning', async (t) => {
+  const api = await engines.SQLite!(t, {})
+  const make = (description: string, metadata = '') =>
+    api.call.create('/ip_policies', { description, metadata })
+  const { id: office } = await make('Office in Bern', '{"team": "Billing"}')
+  const { id: home } = await make('Home office')
+  const { id: long } = await make('Archive', 'x'.repeat(300))
+  const search = async (text: string) => {
+    const filter = encodeURIComponent(`search(obj, ${JSON.stringify(text)})`)
+    const { status, body } = await api.call('GET', `/ip_policies?filter=${filter}`)
+    assert.equal(status, 200, JSON.stringify(body))
+    return body.ip_policies.map(({ id }: { id: string }) => id)
+  }
+
+  assert.deepEqual(await search('OFFICE'), [home, office])
+  assert.deepEqual(await search(' billing  bern '), [office])
+  assert.deepEqual(await search('office nowhere'), [])
+  assert.deepEqual(await search(String(home).slice(0, -2)), [home])
+  assert.deepEqual(await search(String(home).slice(-8)), [])
+  assert.deepEqual(await search('xxx'), [], 'long texts are not searched')
+  assert.deepEqual(await search(''), [long, home, office])
+})
+
 test('online objects, references and the audit log can be filtered too', async (t) => {
   const online = createOnline()
   const api = await engines.SQLite!(t, { online })

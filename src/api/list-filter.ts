@@ -15,6 +15,7 @@ import {
   Timestamp,
 } from '../policy/index.ts'
 import { problem } from './problems.ts'
+import { matchesWords, searchableTexts, searchWords } from './search-text.ts'
 
 type Body = Record<string, unknown>
 
@@ -31,6 +32,9 @@ const TIME_FIELDS: readonly string[] = [
 /** What filtering one item may cost: some 20 microseconds, so that a batch of them does not delay other calls. */
 const ITEM_BUDGET = 1000
 
+/** Texts that a search looks for a word in, for one unit of the budget. */
+const TEXTS_PER_UNIT = 4
+
 /** Durations of filters also have days. */
 const spanNanos = (text: string) =>
   parseDuration(text.replace(/^(\d{1,6})d$/, (_, days) => `${days * 24}h`)).nanos
@@ -44,6 +48,12 @@ const functions = [
     'timestamp.subtract(string) -> timestamp',
     (_context, { nanos }: Timestamp, span: string) => new Timestamp(nanos - spanNanos(span)),
   ),
+  overload('search(dyn, string) -> bool', (context, item: Body, query: string) => {
+    const words = searchWords(query)
+    const texts = searchableTexts(item)
+    context.charge(1 + (texts.length * words.length) / TEXTS_PER_UNIT)
+    return matchesWords(texts, words)
+  }),
 ]
 
 const environments = new Map<string, Environment>()

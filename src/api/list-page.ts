@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { ApiCall } from './call.ts'
 import { compileListFilter } from './list-filter.ts'
-import type { Page } from './paging.ts'
+import type { PageRequest } from './paging.ts'
 
 type Body = Record<string, unknown>
 
@@ -23,7 +23,7 @@ export type ReadItems = (before: string | undefined, limit: number) => Promise<B
 export async function listPage(
   { listKey, path, itemSchema }: ListDescription,
   { config }: ApiCall,
-  page: Page,
+  page: PageRequest,
   read: ReadItems,
 ): Promise<Body> {
   const { filter, selected } = page
@@ -43,14 +43,14 @@ export async function listPage(
 }
 
 /** What the next page has to repeat of the query. */
-function furtherQuery({ filter, selected }: Page): string {
+function furtherQuery({ filter, selected }: PageRequest): string {
   const values = [...(selected ?? [])].map(([name, texts]) => [name, [...texts].join(',')] as const)
   return [...(filter === undefined ? [] : [['filter', filter] as const]), ...values]
     .map(([name, value]) => `&${name}=${encodeURIComponent(value)}`)
     .join('')
 }
 
-function isSelected(item: Body, selected: Page['selected']): boolean {
+function isSelected(item: Body, selected: PageRequest['selected']): boolean {
   for (const [field, values] of selected ?? []) if (!values.has(String(item[field]))) return false
   return true
 }
@@ -61,7 +61,7 @@ interface PageItems {
   readonly cursor: string | undefined
 }
 
-async function readUnfiltered({ beforeId, limit }: Page, read: ReadItems): Promise<PageItems> {
+async function readUnfiltered({ beforeId, limit }: PageRequest, read: ReadItems): Promise<PageItems> {
   // One more than the page shows whether there is a next one.
   const rows = await read(beforeId, limit + 1)
   const items = rows.slice(0, limit)
@@ -69,7 +69,7 @@ async function readUnfiltered({ beforeId, limit }: Page, read: ReadItems): Promi
 }
 
 async function readFiltered(
-  { beforeId, limit }: Page,
+  { beforeId, limit }: PageRequest,
   matches: (item: Body) => boolean,
   read: ReadItems,
 ): Promise<PageItems> {

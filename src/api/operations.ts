@@ -14,7 +14,7 @@ import {
   update,
 } from './crud.ts'
 import { listPage } from './list-page.ts'
-import { type Page, requirePrefix } from './paging.ts'
+import { type PageRequest, requirePrefix } from './paging.ts'
 import { Problem, problem } from './problems.ts'
 import { type ApiRoute, type ItemPath, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
 
@@ -33,7 +33,7 @@ type PathParameters<P extends string> = Readonly<Record<string, string> & Record
 /** The validated input of an operation. */
 export interface OperationInput<P extends string = string> {
   readonly params: PathParameters<P>
-  readonly page: Page
+  readonly page: PageRequest
   readonly body: Body
 }
 

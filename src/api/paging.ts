@@ -11,7 +11,7 @@ const PAGING_PARAMETERS: readonly string[] = ['limit', 'before_id', 'filter']
 const ORIGINAL_PARAMETERS: readonly string[] = [...PAGING_PARAMETERS, 'beforeId']
 
 /** The requested page: its size, the id it starts after, and which items it shows. */
-export interface Page {
+export interface PageRequest {
   readonly limit: number
   readonly beforeId: string | undefined
   readonly filter: string | undefined
@@ -24,7 +24,7 @@ export function readPage(
   query: Record<string, unknown>,
   { paged = false, selectBy = NO_PARAMETERS }: Pick<ApiRoute, 'paged' | 'selectBy'>,
   original: boolean,
-): Page {
+): PageRequest {
   const allowed = paged ? (original ? ORIGINAL_PARAMETERS : PAGING_PARAMETERS) : NO_PARAMETERS
   const selected = new Map<string, ReadonlySet<string>>()
   for (const name in query) {
@@ -52,7 +52,7 @@ function readValues(parameter: string | string[], name: string): ReadonlySet<str
 }
 
 /** Rejects a cursor that is an id of another kind. */
-export function requirePrefix({ beforeId }: Page, prefix: string): void {
+export function requirePrefix({ beforeId }: PageRequest, prefix: string): void {
   if (beforeId !== undefined && prefixOf(beforeId) !== prefix) throw problem('bad_page', beforeId)
 }
 

@@ -79,7 +79,7 @@ export const catalogue = {
     status: 401,
     cause: 'Signing in: the code is wrong, too old or was used before; `details.code_needed` is `true`.',
     next: 'Wait for the next code; check the clock of the device that shows it.',
-    text: () => 'The code is wrong or was used already. Wait for the next one in the app.',
+    text: () => 'The code is wrong or has already been used. Wait for the next one in the app.',
   },
   signed_out: {
     code: 243,
@@ -115,10 +115,11 @@ export const catalogue = {
   link_invalid: {
     code: 247,
     status: 410,
-    cause: 'A one-time link to set a password was used already, has expired, or was replaced by a newer one.',
+    cause:
+      'A one-time link to set a password has already been used, has expired, or was replaced by a newer one.',
     next: 'Create another one on the server with `adit server admin-link EMAIL`.',
     text: () =>
-      'This link was used already, has expired, or was replaced by a newer one. Create another one on the server with adit server admin-link.',
+      'This link has already been used, has expired, or was replaced by a newer one. Create another one on the server with adit server admin-link.',
   },
   content_type: {
     code: 210,
@@ -191,7 +192,7 @@ export const catalogue = {
     code: 226,
     status: 429,
     cause: 'The account has made too many calls, or this address has tried too many unknown keys.',
-    next: 'Wait for the seconds in `Retry-After`. The operator sets the limit with `--api-rate-limit`.',
+    next: 'Wait the number of seconds in `Retry-After`. The operator sets the limit with `--api-rate-limit`.',
     text: (seconds: number) => `Too many requests. Try again in ${seconds} seconds.`,
   },
   unknown_parameter: {
@@ -206,7 +207,7 @@ export const catalogue = {
     code: 251,
     status: 400,
     cause: 'A query parameter has too many values.',
-    next: 'Ask in several calls.',
+    next: 'Split it over several calls.',
     text: (name: string, max: number) => `The query parameter "${name}" has more than ${max} values.`,
   },
   repeated_parameter: {

@@ -6,12 +6,11 @@ import { ownerFor } from './owners.ts'
 export const sshCredentials = crud(SshCredential, {
   async prepare(record, context) {
     if (context.existing !== undefined) return { record }
-    const key = parseSshPublicKey(record.public_key)
+    parseSshPublicKey(record.public_key)
     return {
       record: {
         ...record,
         public_key: record.public_key.trim(),
-        fingerprint: key.fingerprint,
         owner_id: ownerFor(record.owner_id, context),
       },
     }

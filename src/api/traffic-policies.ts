@@ -16,7 +16,7 @@ export async function requireCloudPolicy(
   protocol: PolicyProtocol,
   context: WriteContext,
 ): Promise<void> {
-  const policy = parsePolicy(text, { protocol, place: 'cloud' }, 'traffic_policy')
+  const policy = parsePolicy(text, { protocol, kind: 'cloud' }, 'traffic_policy')
   if (text !== context.existing?.secrets?.traffic_policy)
     await requireIpPolicies(policy, context, 'traffic_policy')
 }
