@@ -5,7 +5,7 @@ import type { ListenerAddress } from './setting-values.ts'
 import type { PlatformHost, ServerSettings } from './settings.ts'
 
 /** The addresses of this server. Those of listeners are known once the listener is bound, which sets them. */
-export class ServerAddresses implements PublicAddress {
+export class PlatformAddresses implements PublicAddress {
   readonly domain: string
   readonly tcpHost: string
   /** The host that identity providers send visitors back to. */

@@ -42,7 +42,9 @@ export async function startServer(
   limits: ServerLimits = {},
   predecessor?: RunningPredecessor,
 ): Promise<RunningServer> {
-  const { parts, stop } = await startParts(settings, limits, { predecessor })
+  // Each worker takes over from one of the running release.
+  const workers = predecessor === undefined ? settings.workers : (predecessor.workers?.count ?? 1)
+  const { parts, stop } = await startParts({ ...settings, workers }, limits, { predecessor })
   const { foundation } = parts
   try {
     if (predecessor !== undefined) await takeOver(parts)

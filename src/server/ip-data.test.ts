@@ -1,30 +1,27 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { writeMmdb } from '../../test/support/mmdb-writer.ts'
+import { openStoreOf } from '../../test/support/open-store.ts'
+import { createTestDatabase } from '../../test/support/postgres.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
-import { openIpDataFiles, openStore } from '../store/index.ts'
+import { openIpDataFiles } from '../store/index.ts'
 import { followIpData, importIpData } from './ip-data.ts'
 
-async function openFiles(t: TestContext) {
-  const dataDir = createTempDir()
-  const store = await openStore({
-    url: undefined,
-    dataDir,
-    masterKeyFile: join(dataDir, 'master.key'),
-    clock: systemClock,
-    log: silentLog,
-  })
+async function openFiles(
+  t: TestContext,
+  { databaseUrl, dataDir = createTempDir() }: { databaseUrl?: string; dataDir?: string } = {},
+) {
+  const store = await openStoreOf({ dataDir, databaseUrl })
   /** Runs before the store is closed. */
   const cleanup: (() => Promise<void>)[] = []
   t.after(async () => {
     for (const stop of cleanup) await stop()
     await store.close()
   })
-  return { store, files: openIpDataFiles(store), cleanup }
+  return { store, files: openIpDataFiles(store), cleanup, dataDir }
 }
 
 const importText = (
@@ -50,6 +47,31 @@ test('a process uses files that are imported, replaced and removed while it runs
   assert.equal(await files.remove('office.txt'), true)
   await eventually(() => data.lookUp('10.1.2.3')?.categories === undefined)
   assert.equal(await files.remove('office.txt'), false)
+})
+
+test('a node uses what was imported at another one, on PostgreSQL', async (t) => {
+  const { url: databaseUrl } = await createTestDatabase(t)
+  const importing = await openFiles(t, { databaseUrl })
+  const { files, cleanup } = await openFiles(t, { databaseUrl, dataDir: importing.dataDir })
+  const data = followIpData(files, silentLog, 5)
+  await data.start()
+  cleanup.push(() => data.stop())
+  assert.equal(data.lookUp('10.1.2.3'), undefined)
+
+  await importText(importing.files, 'office.txt', '10.0.0.0/8\n', 'office')
+  // More than one chunk.
+  const places = Array.from({ length: 256 }, (_, index): Parameters<typeof writeMmdb>[0][number] => [
+    `10.${index}.0.0/16`,
+    { city: { names: { en: `${index} ${'x'.repeat(3000)}` } }, country: { iso_code: 'AU' } },
+  ])
+  const bytes = writeMmdb(places)
+  assert.ok(bytes.length > 600_000)
+  await importIpData(importing.files, { path: 'places.mmdb', bytes, category: undefined }, systemClock)
+
+  await eventually(() => data.lookUp('10.1.2.3')?.categories?.[0] === 'office')
+  await eventually(() => data.lookUp('10.1.2.3')?.location?.country_code === 'AU')
+  await importing.files.remove('places.mmdb')
+  await eventually(() => data.lookUp('10.1.2.3')?.location === undefined)
 })
 
 test('a file of several chunks comes back as it was, and a removed one leaves nothing', async (t) => {

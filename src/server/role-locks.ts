@@ -1,21 +1,20 @@
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CommandFailure } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
+import { lockFile } from '../base/file-lock.ts'
 import { StoreUnavailable } from '../store/index.ts'
 import type { RoleName } from './settings.ts'
 
 /**
  * Locks the roles of a data directory for this process: two servers with the same role would assign the same names
- * and overwrite each other's files. Returns the function that releases them. The locks are SQLite's on empty files, since Node has no file locks; the kernel
- * releases them with the process, however it ends. Subcommands take no lock. A worker has locks of its own, below those of
- * its control process.
+ * and overwrite each other's files. Returns the function that releases them. Subcommands take no lock. A worker has locks of
+ * its own, below those of its control process.
  */
 export function lockRoles(dataDir: string, roles: Iterable<RoleName>, worker?: number): () => void {
-  const locks: DatabaseSync[] = []
+  const locks: (() => void)[] = []
   const release = () => {
-    for (const lock of locks.splice(0)) lock.close()
+    for (const unlock of locks.splice(0)) unlock()
   }
   try {
     for (const role of roles) {
@@ -37,6 +36,7 @@ export function inheritRoleLocks(
   dataDir: string,
   roles: Iterable<RoleName>,
   predecessorEnded: Promise<void>,
+  worker?: number,
 ): () => void {
   const stopped = new AbortController()
   let release = () => {}
@@ -44,7 +44,7 @@ export function inheritRoleLocks(
     await predecessorEnded
     while (!stopped.signal.aborted)
       try {
-        release = lockRoles(dataDir, roles)
+        release = lockRoles(dataDir, roles, worker)
         return
       } catch {
         await delay(RETRY_MS, undefined, { ref: false })
@@ -57,22 +57,21 @@ export function inheritRoleLocks(
   }
 }
 
-const SQLITE_BUSY = 5
-
-function acquireLock(file: string, role: RoleName, dataDir: string): DatabaseSync {
-  const database = new DatabaseSync(file, { timeout: 0 })
-  try {
-    // Nothing is written, not even a journal: the lock needs no disk space.
-    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
-    return database
-  } catch (error) {
-    database.close()
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== SQLITE_BUSY)
-      throw new StoreUnavailable(`The lock file ${file} cannot be used: ${errorMessage(error)}.`, {
-        cause: error,
-      })
+function acquireLock(file: string, role: RoleName, dataDir: string): () => void {
+  const release = tryLock(file)
+  if (release === undefined)
     throw new CommandFailure(
       `Another server runs the role ${role} on the data directory ${dataDir}. Stop it, or choose another directory with --data-dir.`,
     )
+  return release
+}
+
+function tryLock(file: string): (() => void) | undefined {
+  try {
+    return lockFile(file)
+  } catch (error) {
+    throw new StoreUnavailable(`The lock file ${file} cannot be used: ${errorMessage(error)}.`, {
+      cause: error,
+    })
   }
 }

@@ -227,7 +227,7 @@ test('the server explains error codes, and the page of a visitor links there', a
 
   assert.equal(link, `http://${api}/docs/errors/ERR_ADIT_3200`)
   assert.match(explained.headers.get('content-security-policy')!, /default-src 'none'/)
-  assert.match(await explained.text(), /No tunnel and no edge serves this name now\..*Start the agent/s)
+  assert.match(await explained.text(), /No tunnel or edge serves this name right now\..*Start the agent/s)
   assert.match(await all.text(), /href="\/docs\/errors\/ERR_ADIT_107"/)
   assert.equal(unknown.status, 404)
 })

@@ -13,12 +13,19 @@ export function createHandOver({
   cleanup.defer(onStopped)
   return {
     stopped,
-    find: (name) => listeners.find(name),
+    description: { workers: workers?.description },
+    addressOf: async (name, worker) =>
+      worker === undefined ? listeners.addressOf(name) : workers?.addressOf(worker, name),
+    async take(name, worker) {
+      if (worker === undefined) {
+        const server = listeners.find(name)
+        return server && { server, onSent: () => {} }
+      }
+      const server = await workers?.takeListener(worker, name)
+      // It only passes through this process.
+      return server && { server, onSent: () => server.close() }
+    },
     async prepare() {
-      if (workers !== undefined)
-        throw new CommandFailure(
-          'A server with several workers cannot be replaced while it runs: restart it.',
-        )
       if (cluster === undefined)
         throw new CommandFailure(
           'An upgrade links both releases, and --peer-addr false allows no links. Leave it unset, or restart the server.',
@@ -28,22 +35,29 @@ export function createHandOver({
     async cancel() {
       if (isStandalone(settings)) await cluster?.stop()
     },
-    commit: () => listeners.handOver(),
+    async commit() {
+      listeners.handOver()
+      await workers?.callAll('handOver')
+    },
   }
 }
 
 /** Takes over the listeners of the predecessor, unless this process is not ready for them. */
-export async function takeOver({ foundation: { listeners }, control: { api } }: Parts): Promise<void> {
+export async function takeOver({
+  foundation: { listeners, workers },
+  control: { api },
+}: Parts): Promise<void> {
   const { status, body } = (await api.probes.get('/readyz')?.()) ?? {}
   if (status !== 200) throw new CommandFailure(`It is not ready: ${JSON.stringify(body)}`)
-  await listeners.takeOver()
+  await Promise.all([listeners.takeOver(), workers?.takeOver()])
 }
 
 /** The predecessor has ended: this process becomes the node that it was. */
 export async function completeUpgrade({
-  foundation: { settings, nodeId },
+  foundation: { settings, nodeId, workers },
   traffic: { cluster },
 }: Parts): Promise<void> {
   await storeNodeId(nodeId, settings.dataDir)
+  await workers?.completeUpgrade()
   if (isStandalone(settings)) await cluster?.stop()
 }

@@ -1,46 +1,17 @@
-import { type AddressInfo, Server } from 'node:net'
-import type { Predecessor } from '../../base/io/listeners.ts'
 import { VERSION } from '../../base/version.ts'
-import type { MessageToPredecessor, MessageToSuccessor } from './messages.ts'
+import type { ListenerAnswer, MessageToPredecessor } from './messages.ts'
+import { PredecessorChannel, type PredecessorDescription } from './predecessor-channel.ts'
 
-/** Set for a process that another release has started to be replaced by it. */
+/** Set for a process that another release has started to be replaced by it: a `PredecessorDescription` as JSON. */
 export const SUCCESSOR_VARIABLE = 'ADIT_SUCCESSOR'
 
-interface Answer {
-  readonly address: AddressInfo | undefined
-  readonly server: Server | undefined
-}
-
-type Question = { readonly addressOf: string } | { readonly take: string }
-
 /** The running release, seen from the one that replaces it. */
-export class RunningPredecessor implements Predecessor {
-  readonly #questions = new Map<number, (answer: Answer) => void>()
-  #lastQuestion = 0
-  /** Resolves when its process has ended. */
-  readonly ended: Promise<void>
-
-  constructor() {
-    this.ended = new Promise((resolve) => {
-      if (process.connected) process.once('disconnect', resolve)
-      else resolve()
-    })
-    void this.ended.then(() => {
-      for (const answer of this.#questions.values()) answer({ address: undefined, server: undefined })
-      this.#questions.clear()
-    })
-    process.on('message', ({ id, address }: MessageToSuccessor, handle) => {
-      this.#questions.get(id)?.({ address, server: handle instanceof Server ? handle : undefined })
-      this.#questions.delete(id)
-    })
-  }
-
-  async addressOf(name: string): Promise<AddressInfo | undefined> {
-    return (await this.#ask({ addressOf: name })).address
-  }
-
-  async take(name: string): Promise<Server | undefined> {
-    return (await this.#ask({ take: name })).server
+export class RunningPredecessor extends PredecessorChannel {
+  constructor(description: PredecessorDescription) {
+    super(send, description)
+    if (process.connected) process.once('disconnect', () => this.end())
+    else this.end()
+    process.on('message', (answer: ListenerAnswer, handle) => this.receive(answer, handle))
   }
 
   /** The listeners are taken over: the predecessor may drain and end. */
@@ -52,23 +23,15 @@ export class RunningPredecessor implements Predecessor {
   reportFailure(reason: string): Promise<void> {
     return new Promise((resolve) => send({ failed: reason }, resolve))
   }
-
-  #ask(question: Question): Promise<Answer> {
-    const id = ++this.#lastQuestion
-    return new Promise((resolve) => {
-      if (!process.connected) return resolve({ address: undefined, server: undefined })
-      this.#questions.set(id, resolve)
-      send({ ...question, id })
-    })
-  }
 }
 
 /** The release that has started this process to be replaced by it, if one has. */
 export function findPredecessor(environment: NodeJS.ProcessEnv): RunningPredecessor | undefined {
-  if (environment[SUCCESSOR_VARIABLE] === undefined) return undefined
+  const description = environment[SUCCESSOR_VARIABLE]
+  if (description === undefined || process.send === undefined) return undefined
   // Processes that this one starts are no successors.
   delete environment[SUCCESSOR_VARIABLE]
-  return process.send === undefined ? undefined : new RunningPredecessor()
+  return new RunningPredecessor(JSON.parse(description) as PredecessorDescription)
 }
 
 function send(message: MessageToPredecessor, onSent: () => void = () => {}): void {

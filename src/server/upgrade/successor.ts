@@ -3,8 +3,9 @@ import type { AddressInfo, Server } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CommandFailure } from '../../base/command-line.ts'
 import { describeFileError } from '../../base/file-error.ts'
-import type { MessageToPredecessor, MessageToSuccessor } from './messages.ts'
+import type { ListenerAnswer, ListenerQuestion, MessageToPredecessor } from './messages.ts'
 import { SUCCESSOR_VARIABLE } from './predecessor.ts'
+import type { PredecessorDescription } from './predecessor-channel.ts'
 import { reportMainProcess, requireFollower } from './service-manager.ts'
 
 /** How long a new release may take until it serves. */
@@ -16,16 +17,26 @@ export interface Successor {
   readonly version: string
 }
 
+/** A listener for the new release. */
+interface OfferedListener {
+  readonly server: Server
+  /** Called when it is sent, or cannot be. */
+  onSent(): void
+}
+
 /** What the running release offers to the one that replaces it. */
 export interface HandOver {
-  /** The listener of this name. */
-  find(name: string): Server | undefined
+  readonly description: PredecessorDescription
+  /** Where the listener of this name is bound, that of a worker if its number is given. */
+  addressOf(name: string, worker?: number): Promise<AddressInfo | undefined>
+  /** The listener itself. */
+  take(name: string, worker?: number): Promise<OfferedListener | undefined>
   /** Links the two releases, so that each reaches the tunnels of the other. */
   prepare(): Promise<void>
   /** The new release has failed: this one carries on as before. */
   cancel(): Promise<void>
   /** The new release has the listeners: this one accepts nothing more. */
-  commit(): void
+  commit(): Promise<void>
   /** Resolves when this release is stopped, and the new one with it unless it serves already. */
   readonly stopped: Promise<void>
 }
@@ -43,13 +54,13 @@ export async function startSuccessor(
   await handOver.prepare()
   const child = spawn(program, [...args, 'server', ...serverArgs], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, [SUCCESSOR_VARIABLE]: '1' },
+    env: { ...process.env, [SUCCESSOR_VARIABLE]: JSON.stringify(handOver.description) },
   })
   try {
     const version = await waitUntilReady(child, program, handOver)
     const { pid = 0 } = child
     await reportMainProcess(pid, process.env)
-    handOver.commit()
+    await handOver.commit()
     // This process ends when it has drained, whatever the new one does.
     child.unref()
     child.channel?.unref()
@@ -69,7 +80,7 @@ async function waitUntilReady(child: ChildProcess, program: string, handOver: Ha
   child.on('message', (message: MessageToPredecessor) => {
     if ('ready' in message) resolve(message.ready.version)
     else if ('failed' in message) fail(`The new release has failed: ${message.failed}`)
-    else answer(child, message, handOver)
+    else void answer(child, message, handOver)
   })
   child.once('error', (error) => fail(`${program} cannot be run: ${describeFileError(error)}.`))
   child.once('exit', (code, signal) => {
@@ -86,15 +97,13 @@ async function waitUntilReady(child: ChildProcess, program: string, handOver: Ha
   return ready.finally(() => timeout.abort())
 }
 
-function answer(
-  child: ChildProcess,
-  question: Extract<MessageToPredecessor, { readonly id: number }>,
-  { find }: HandOver,
-): void {
-  const { id } = question
-  const server = find('take' in question ? question.take : question.addressOf)
-  const address = server?.address() as AddressInfo | undefined
-  const message: MessageToSuccessor = { id, address }
-  // A process that has just ended takes no messages.
-  if (child.connected) child.send(message, 'take' in question ? server : undefined, () => {})
+async function answer(child: ChildProcess, question: ListenerQuestion, handOver: HandOver): Promise<void> {
+  const { id, worker } = question
+  const reply = (message: ListenerAnswer, { server, onSent }: Partial<OfferedListener> = {}) => {
+    // A process that has just ended takes no messages.
+    if (child.connected) child.send(message, server, () => onSent?.())
+    else onSent?.()
+  }
+  if ('take' in question) reply({ id }, await handOver.take(question.take, worker))
+  else reply({ id, address: await handOver.addressOf(question.addressOf, worker) })
 }

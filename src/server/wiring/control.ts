@@ -8,7 +8,7 @@ import { registerPlatformMetrics } from '../metrics.ts'
 import { createWorkerTraffic, renderMetrics } from '../workers/worker-traffic.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
-import type { Traffic } from './traffic.ts'
+import type { TrafficParts } from './traffic.ts'
 
 /** The management API with everything that is mounted on it. */
 export type Control = ReturnType<typeof wireControl>
@@ -17,7 +17,7 @@ export type Control = ReturnType<typeof wireControl>
 export function wireControl(
   foundation: Foundation,
   { events }: Background,
-  { edge, registry, agentGateway }: Traffic,
+  { edge, registry, agentGateway }: TrafficParts,
   isServing: () => boolean,
 ) {
   const { settings, store, clock, logOf, auth, restrictions, addresses, metrics, workers } = foundation

@@ -1,5 +1,5 @@
 import type { Foundation } from './foundation.ts'
-import type { Traffic } from './traffic.ts'
+import type { TrafficParts } from './traffic.ts'
 
 /** How long agents and clients together may take to finish or to move. */
 const DRAIN_MS = 30_000
@@ -12,7 +12,7 @@ const MAX_MOVE_MS = 10_000
  */
 export async function drain(
   { addresses, clock, hasRole, listeners }: Pick<Foundation, 'addresses' | 'clock' | 'hasRole' | 'listeners'>,
-  { agentGateway, cluster, edge }: Pick<Traffic, 'agentGateway' | 'cluster' | 'edge'>,
+  { agentGateway, cluster, edge }: Pick<TrafficParts, 'agentGateway' | 'cluster' | 'edge'>,
 ): Promise<void> {
   const startedAt = clock.monotonic()
   await cluster?.leave()

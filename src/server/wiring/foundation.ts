@@ -14,7 +14,7 @@ import { createAccountWithPassword, createPasswords } from '../../dashboard/inde
 import { GRACE_MS, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
 import { openNameClaims, openStore, type Store } from '../../store/index.ts'
-import { ServerAddresses } from '../addresses.ts'
+import { PlatformAddresses } from '../addresses.ts'
 import { openAgentPort } from '../agent-port.ts'
 import { ApiStreams } from '../api-streams.ts'
 import { computeConnectionLimits, openFilesLimit } from '../connection-limits.ts'
@@ -28,7 +28,7 @@ import {
   resolveMasterKeyFile,
   type ServerSettings,
 } from '../settings.ts'
-import type { RunningPredecessor } from '../upgrade/predecessor.ts'
+import type { PredecessorChannel } from '../upgrade/predecessor-channel.ts'
 import type { WorkerUpdate } from '../workers/messages.ts'
 import { controlSettings, countWorkers } from '../workers/worker-flags.ts'
 import { Workers } from '../workers/workers.ts'
@@ -71,7 +71,7 @@ export interface ProcessContext {
   /** Set in the process of a worker. */
   readonly worker: WorkerIdentity | undefined
   /** Set in a process that replaces another. */
-  readonly predecessor: RunningPredecessor | undefined
+  readonly predecessor: PredecessorChannel | undefined
 }
 
 /** What every other part of the server builds on. */
@@ -91,7 +91,7 @@ export async function openFoundation(
   cleanup.defer(
     predecessor === undefined
       ? lockRoles(dataDir, roles, worker?.number)
-      : inheritRoleLocks(dataDir, roles, predecessor.ended),
+      : inheritRoleLocks(dataDir, roles, predecessor.ended, worker?.number),
   )
   const listeners = new Listeners(predecessor)
   const count = worker === undefined ? countWorkers(serverSettings) : 0
@@ -99,12 +99,16 @@ export async function openFoundation(
     logOf('server').info('one worker, because --peer-addr is set: --workers N runs more')
   const connectionLimits = computeConnectionLimits(await openFilesLimit())
   const proxyTrust = createProxyTrust(serverSettings, connectionLimits.clients, logOf)
-  const agentPort = await openAgentPort(serverSettings, {
-    isWorker: worker !== undefined,
-    hasWorkers: count > 0,
-    isShared: proxyTrust.isShared,
-    listen: listeners.listen,
-  })
+  const agentPort =
+    predecessor?.workers === undefined
+      ? await openAgentPort(serverSettings, {
+          isWorker: worker !== undefined,
+          hasWorkers: count > 0,
+          isShared: proxyTrust.isShared,
+          listen: listeners.listen,
+        })
+      : // Each worker takes it over from the one that it replaces.
+        undefined
   cleanup.defer(() => agentPort?.listener.close())
   const workers =
     count === 0
@@ -113,6 +117,7 @@ export async function openFoundation(
           settings: { ...serverSettings, agentAddr: agentPort?.address },
           limits,
           count,
+          predecessor,
           onCommit() {
             void store.catchUp()
             workers?.notifyCommit()
@@ -175,7 +180,7 @@ export async function openFoundation(
     createdAccount,
     operatorAccount: createdAccount?.accountId ?? existing?.id ?? '',
     outbound,
-    addresses: new ServerAddresses(settings),
+    addresses: new PlatformAddresses(settings),
     apiStreams: new ApiStreams(),
     connectionLimits,
     agentPort,

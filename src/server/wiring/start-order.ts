@@ -9,13 +9,16 @@ import type { Background } from './background.ts'
 import type { Control } from './control.ts'
 import { drain } from './drain.ts'
 import type { Foundation } from './foundation.ts'
-import { isStandalone, type Traffic } from './traffic.ts'
+import { hasPeers, type TrafficParts } from './traffic.ts'
+
+/** How often nodes and workers tell each other what they have counted. */
+const COUNTS_INTERVAL_MS = 100
 
 /** The parts of one process, by the phase that creates them. */
 export interface Parts {
   readonly foundation: Foundation
   readonly background: Background
-  readonly traffic: Traffic
+  readonly traffic: TrafficParts
   readonly control: Control
 }
 
@@ -31,6 +34,7 @@ export function startOrder({ foundation, background, traffic, control }: Parts):
     ...backgroundComponents(foundation, background),
     ...edge.table,
     clusterComponent(foundation, traffic),
+    countSharing(traffic),
     edge.listeners,
     ...gateways(foundation, traffic),
     ...workerProcesses(foundation, traffic),
@@ -51,7 +55,7 @@ function probes({ settings, listeners }: Foundation, { probes: listener }: Contr
 /** What keeps rules in memory up to date with the database. */
 function followers(
   { store, restrictions, claims, tunnels, settings, hasRole, logOf }: Foundation,
-  { registry, nameWatch }: Traffic,
+  { registry, nameWatch }: TrafficParts,
   { stalenessMonitor, changes }: Control,
 ): Lifecycle[] {
   const credentialWatch = createCredentialWatch({
@@ -105,7 +109,7 @@ function backgroundComponents(
 /** The routing table is complete before the listeners open. A drain ends the listeners too, so they stop once. */
 function edgeComponents(
   { store, addresses, hasRole }: Foundation,
-  { edge, ipData, logins, loginSync }: Traffic,
+  { edge, ipData, logins, loginSync }: TrafficParts,
 ): { table: Lifecycle[]; listeners: Lifecycle } {
   return {
     table: [
@@ -124,13 +128,9 @@ function edgeComponents(
 }
 
 /** A process without peers is linked with another release alone, while one replaces the other. */
-function clusterComponent(
-  { settings, predecessor }: Foundation,
-  { cluster, nodeCertificate }: Traffic,
-): Lifecycle {
-  const hasPeers = predecessor !== undefined || !isStandalone(settings)
+function clusterComponent(foundation: Foundation, { cluster, nodeCertificate }: TrafficParts): Lifecycle {
   return {
-    start: async () => void (hasPeers && (await cluster?.start())),
+    start: async () => void (hasPeers(foundation) && (await cluster?.start())),
     async stop() {
       await cluster?.stop()
       nodeCertificate.stop()
@@ -138,9 +138,24 @@ function clusterComponent(
   }
 }
 
+/** Tells the other nodes and workers what is counted here against rate limits and by circuit breakers. */
+function countSharing({ edge, cluster }: TrafficParts): Lifecycle {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    async start() {
+      timer = setInterval(() => {
+        const counts = edge.sharedCounts.take()
+        if (counts.length > 0) cluster?.sendCounts(counts)
+      }, COUNTS_INTERVAL_MS)
+      timer.unref()
+    },
+    stop: async () => clearInterval(timer),
+  }
+}
+
 function gateways(
   { settings, addresses, agentPort, claims, hasRole }: Foundation,
-  { registry, cluster, agentGateway, gatewayCertificate, sshGateway, sshHost }: Traffic,
+  { registry, cluster, agentGateway, gatewayCertificate, sshGateway, sshHost }: TrafficParts,
 ): Lifecycle[] {
   const { sshAddr } = settings
   const isGateway = hasRole('gateway')
@@ -178,7 +193,10 @@ function gateways(
 }
 
 /** The processes that carry the traffic, if this one does not. Each is linked with the others before the start is done. */
-function workerProcesses({ workers, addresses, agentPort }: Foundation, { cluster }: Traffic): Lifecycle[] {
+function workerProcesses(
+  { workers, addresses, agentPort }: Foundation,
+  { cluster }: TrafficParts,
+): Lifecycle[] {
   if (workers === undefined) return []
   return [
     {

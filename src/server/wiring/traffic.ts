@@ -7,19 +7,22 @@ import { Admission } from '../../base/io/admission.ts'
 import { WindowBudget } from '../../base/io/window-budget.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import { createOutboundThread } from '../../base/outbound/outbound-thread.ts'
+import { sshFingerprint } from '../../base/ssh-fingerprint.ts'
 import { VERSION } from '../../base/version.ts'
-import { createAgentContexts, createGatewayCertificate, sshFingerprint } from '../../certs/index.ts'
+import { createAgentContexts, createGatewayCertificate } from '../../certs/index.ts'
 import { createCluster, NODE_NAME } from '../../cluster/index.ts'
 import {
+  type CountUpdate,
   combineObservers,
   createEdge,
   createLogins,
   createServedCertificates,
+  type Edge,
   type OauthEndpoints,
   OUTBOUND_CALL_LIMITS,
 } from '../../edge/index.ts'
 import { createNameWatch, createReservations } from '../../naming/index.ts'
-import type { Place } from '../../policy/index.ts'
+import type { IpLocation } from '../../policy/index.ts'
 import type { SessionLocation } from '../../resources/index.ts'
 import {
   type ClientInfo,
@@ -48,7 +51,7 @@ import type { Background } from './background.ts'
 import { type Foundation, loadOrCreateSecret } from './foundation.ts'
 
 /** The edge, the registry, and the gateways that fill it. */
-export type Traffic = Awaited<ReturnType<typeof wireTraffic>>
+export type TrafficParts = Awaited<ReturnType<typeof wireTraffic>>
 
 /** Agents and SSH clients bind tunnels in the registry; the edge opens streams on them. */
 export async function wireTraffic(foundation: Foundation, background: Background) {
@@ -56,7 +59,7 @@ export async function wireTraffic(foundation: Foundation, background: Background
   const windows = new WindowBudget()
   const { logins, loginSync, edge, ipData } = await wireEdge(foundation, background, { requestLog, windows })
   const { registry, cluster, nodeCertificate } = await wireRegistry(foundation, background, {
-    ports: edge.ports,
+    edge,
     windows,
   })
   return {
@@ -122,6 +125,7 @@ async function wireEdge(
       https: settings.httpsAddr ?? false,
       tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
       reusePort: foundation.worker !== undefined,
+      sharesCounts: hasPeers(foundation),
       listen: foundation.listeners.listen,
       ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
       ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
@@ -139,15 +143,15 @@ async function wireEdge(
   return { logins, loginSync, edge, ipData }
 }
 
-/** What the lists of sessions show of a place. */
-function toSessionLocation(place: Place | undefined): SessionLocation | undefined {
-  if (place === undefined) return undefined
-  const toNumber = (value: Place[string]) => (typeof value === 'string' ? Number(value) : null)
+/** What the lists of sessions show of a location. */
+function toSessionLocation(location: IpLocation | undefined): SessionLocation | undefined {
+  if (location === undefined) return undefined
+  const toNumber = (value: IpLocation[string]) => (typeof value === 'string' ? Number(value) : null)
   return {
-    country_code: typeof place.country_code === 'string' ? place.country_code : null,
-    latitude: toNumber(place.latitude),
-    longitude: toNumber(place.longitude),
-    lat_long_radius_km: toNumber(place.radius),
+    country_code: typeof location.country_code === 'string' ? location.country_code : null,
+    latitude: toNumber(location.latitude),
+    longitude: toNumber(location.longitude),
+    lat_long_radius_km: toNumber(location.radius),
   }
 }
 
@@ -170,6 +174,9 @@ function errorPagesUrl({ settings, addresses }: Foundation): string | undefined 
   return isPublic ? `${addresses.apiUrl}/docs/errors` : undefined
 }
 
+/** The roles of processes that others have to reach. */
+const PEER_ROLES = ['gateway', 'edge', 'api'] as const
+
 /** A process without traffic knows the tunnels of its peers, and opens no port for them. */
 const UNOPENED_PORTS: PublicPorts = {
   async acquire(port) {
@@ -182,7 +189,7 @@ const UNOPENED_PORTS: PublicPorts = {
 async function wireRegistry(
   foundation: Foundation,
   { events }: Background,
-  { ports, windows }: { ports: PublicPorts; windows: WindowBudget },
+  { edge, windows }: { edge: Edge; windows: WindowBudget },
 ) {
   const { settings, store, clock, logOf, authority, claims, addresses, apiStreams, hasRole } = foundation
   const log = logOf('sessions')
@@ -190,7 +197,7 @@ async function wireRegistry(
     clock,
     graceMs: foundation.nameSpans.graceMs,
     directory: foundation.tunnels,
-    ports: hasRole('edge') || hasRole('gateway') ? ports : UNOPENED_PORTS,
+    ports: hasRole('edge') || hasRole('gateway') ? edge.ports : UNOPENED_PORTS,
     onOutranked: ({ id, address: { url }, fence }, by) =>
       log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: newer claim on its name'),
     onSubscriberError: (err) => log.error({ err }, 'registry subscriber failed'),
@@ -212,20 +219,21 @@ async function wireRegistry(
       get authorityPem() {
         return authority.certificatePem
       },
-      // A node with tunnels or the API is dialled by those without.
-      listen: settings.roles.has('gateway') || settings.roles.has('api') ? peer.listen : undefined,
+      // A node with tunnels, traffic or the API is dialled by all others.
+      listen: PEER_ROLES.some((role) => settings.roles.has(role)) ? peer.listen : undefined,
       advertise: peer.advertise,
       agentAddress: () => addresses.agentDial,
       openApi: settings.roles.has('api')
         ? ({ host, visitor }) => apiStreams.openLocal(host === 'api' ? 'api' : 'dashboard', visitor)
         : undefined,
+      onCounts: hasRole('edge') ? (counts) => edge.sharedCounts.add([counts as CountUpdate]) : undefined,
       windows,
       clock,
       log: logOf('cluster'),
     })
   apiStreams.findPeer = () => cluster?.apiPeer
   registry.subscribe((event) => {
-    if (event.type === 'tunnel_stopped') claims.release(event.tunnel.id, event.kept)
+    if (event.type === 'tunnel_stopped') claims.release(event.tunnel.id, event.inGrace)
   })
   registry.subscribe((event) => {
     // A change has no event of its own.
@@ -346,6 +354,11 @@ async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoi
  */
 export function isStandalone({ peerAddr, databaseUrl, roles }: ServerSettings): boolean {
   return peerAddr === 'auto' && databaseUrl === undefined && ROLES.every((role) => roles.has(role))
+}
+
+/** Whether this process starts with links to others. */
+export function hasPeers({ settings, predecessor }: Pick<Foundation, 'settings' | 'predecessor'>): boolean {
+  return settings.peerAddr !== undefined && (predecessor !== undefined || !isStandalone(settings))
 }
 
 /** The names and addresses that agents may dial. */

@@ -1,8 +1,8 @@
 import type { Parts } from '../wiring/start-order.ts'
 import type { WorkerUpdate } from './messages.ts'
 
-/** How often workers tell each other what they have counted. */
-const COUNTS_INTERVAL_MS = 100
+/** How often workers tell each other how many connections they hold. */
+const HOLDERS_INTERVAL_MS = 100
 
 /**
  * Tells the other workers what this one counts against limits, and the requests that their SSH clients watch; returns what
@@ -10,7 +10,7 @@ const COUNTS_INTERVAL_MS = 100
  */
 export function exchangeUpdates({
   foundation: { worker },
-  traffic: { edge, agentGateway, sshGateway, requestLog },
+  traffic: { agentGateway, sshGateway, requestLog },
 }: Parts): (from: number, update: WorkerUpdate) => void {
   const tell = (update: WorkerUpdate) => worker?.broadcast(update)
   const gateways = { agent: agentGateway, ssh: sshGateway }
@@ -21,17 +21,13 @@ export function exchangeUpdates({
   requestLog.share((update) => tell({ requestLog: update }))
   tell({ started: true })
   setInterval(() => {
-    const counts = edge.sharedCounts.take()
-    if (counts.length > 0) tell({ counts })
     for (const [name, admission] of admissions) {
       const changes = admission.takeChanges()
       if (changes.length > 0) tell({ holders: { name, counts: changes } })
     }
-  }, COUNTS_INTERVAL_MS).unref()
+  }, HOLDERS_INTERVAL_MS).unref()
   return (from, update) => {
-    if ('counts' in update) edge.sharedCounts.add(update.counts)
-    else if ('holders' in update)
-      admissions.get(update.holders.name)?.setElsewhere(from, update.holders.counts)
+    if ('holders' in update) admissions.get(update.holders.name)?.setElsewhere(from, update.holders.counts)
     else if ('started' in update) {
       requestLog.onWorkerStarted(from)
       for (const admission of admissions.values()) {

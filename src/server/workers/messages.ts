@@ -1,8 +1,10 @@
+import type { AddressInfo, Server } from 'node:net'
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import type { HolderCount } from '../../base/io/admission.ts'
-import type { CountUpdate, Edge } from '../../edge/index.ts'
+import type { Edge } from '../../edge/index.ts'
 import type { RequestLogUpdate } from '../../sessions/index.ts'
 import type { ServerLimits } from '../server-limits.ts'
+import type { ListenerAnswer, ListenerQuestion } from '../upgrade/messages.ts'
 
 /** What a worker is started with. */
 export interface WorkerStart {
@@ -13,6 +15,8 @@ export interface WorkerStart {
   readonly limits: ServerLimits
   /** The URL of the API's listener; empty while it is not bound. */
   readonly listenerUrl: string
+  /** Whether it takes over from a worker of another release. */
+  readonly isSuccessor: boolean
 }
 
 /** The listeners that a worker has bound. */
@@ -40,6 +44,16 @@ export interface WorkerMethods {
   countries: Edge['traffic']['countries']
   countsOf: Edge['scopes']['countsOf']
   brokenIn: Edge['scopes']['brokenIn']
+  /** Takes over the listeners of the worker that it replaces. */
+  takeOver(): Promise<void>
+  /** The worker that it replaces has ended. */
+  completeUpgrade(): Promise<void>
+  /** Where its listener of this name is bound. */
+  addressOf(name: string): AddressInfo | undefined
+  /** Its listener of this name, for the worker that replaces it. */
+  takeListener(name: string): Server | undefined
+  /** Stops accepting everywhere: another worker has the listeners. */
+  handOver(): void
   /** Drains its clients and agents, then ends the process. */
   stop(): Promise<void>
 }
@@ -53,7 +67,6 @@ export type WorkerUpdate =
   /** Its connections by holder, of one of the counts that gateways share. */
   | { readonly holders: { readonly name: string; readonly counts: readonly HolderCount[] } }
   | { readonly loginFailed: { readonly gateway: GatewayName; readonly ip: string } }
-  | { readonly counts: readonly CountUpdate[] }
   | { readonly requestLog: RequestLogUpdate }
 
 /** One call; the reply carries its id. */
@@ -70,6 +83,8 @@ export type MessageToWorker =
   | { readonly update: WorkerUpdate; readonly from: number }
   /** Comes with the socket. */
   | { readonly connection: 'agent' }
+  /** From the worker that it replaces; comes with the listener that was asked for. */
+  | { readonly answer: ListenerAnswer }
 
 export type MessageFromWorker =
   | { readonly ready: WorkerAddresses }
@@ -78,4 +93,7 @@ export type MessageFromWorker =
   /** It has written to the database: the other processes should look. */
   | { readonly committed: true }
   | { readonly broadcast: WorkerUpdate }
+  /** For the worker that it replaces. */
+  | { readonly question: ListenerQuestion }
+  /** Comes with the result if that is a listener. */
   | { readonly reply: { readonly id: number; readonly result?: unknown; readonly error?: string } }

@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
-import type { Socket } from 'node:net'
+import { Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startProcess } from '../../base/start-process.ts'
+import type { ListenerAnswer, ListenerQuestion } from '../upgrade/messages.ts'
 import type {
   MessageFromWorker,
   MessageToWorker,
@@ -23,6 +24,7 @@ interface PendingCall {
 interface WorkerEvents {
   onCommit(): void
   onUpdate(update: WorkerUpdate): void
+  onQuestion(question: ListenerQuestion): void
 }
 
 /** How a process ended. */
@@ -59,7 +61,7 @@ export class WorkerHandle {
     void this.ended.then((end) => this.#onEnded(end))
     // A caller that stopped waiting has seen another error.
     this.#ready.promise.catch(() => {})
-    this.#process.on('message', (message: MessageFromWorker) => this.#receive(message))
+    this.#process.on('message', (message: MessageFromWorker, handle) => this.#receive(message, handle))
     this.#send({ start })
   }
 
@@ -96,6 +98,11 @@ export class WorkerHandle {
     await this.ended
   }
 
+  /** Lets the worker take over the listeners of the one that it replaces; the running release sets the time limit. */
+  takeOver(): Promise<void> {
+    return this.#request('takeOver', [])
+  }
+
   /** Tells the worker what another one reported. */
   tell(update: WorkerUpdate, from: number): void {
     this.#send({ update, from })
@@ -104,6 +111,11 @@ export class WorkerHandle {
   /** Hands over the connection of an agent, of which nothing has been read. */
   handOver(socket: Socket): void {
     this.#send({ connection: 'agent' }, socket)
+  }
+
+  /** Answers a question, with a listener that only passes through this process. */
+  answer(answer: ListenerAnswer, server?: Server): void {
+    this.#send({ answer }, server)
   }
 
   kill(): void {
@@ -121,22 +133,25 @@ export class WorkerHandle {
     })
   }
 
-  #send(message: MessageToWorker, socket?: Socket): void {
+  #send(message: MessageToWorker, handle?: Socket | Server): void {
+    const closeListener = () => void (handle instanceof Server && handle.close())
     // A process that has just ended takes no messages; `ended` rejects what waits for it.
-    if (this.#process.connected) this.#process.send(message, socket, () => {})
-    else socket?.destroy()
+    if (this.#process.connected) this.#process.send(message, handle, closeListener)
+    else if (handle instanceof Server) handle.close()
+    else handle?.destroy()
   }
 
-  #receive(message: MessageFromWorker): void {
+  #receive(message: MessageFromWorker, handle: unknown): void {
     if ('ready' in message) this.#ready.resolve(message.ready)
     else if ('failed' in message) this.#ready.reject(new WorkerStartFailed(message.failed))
     else if ('committed' in message) this.#events.onCommit()
     else if ('broadcast' in message) this.#events.onUpdate(message.broadcast)
+    else if ('question' in message) this.#events.onQuestion(message.question)
     else {
       const { id, result, error } = message.reply
       const call = this.#calls.get(id)
       this.#calls.delete(id)
-      if (error === undefined) call?.resolve(result as never)
+      if (error === undefined) call?.resolve((handle ?? result) as never)
       else call?.reject(new Error(error))
     }
   }

@@ -1,11 +1,13 @@
 import { enableCompileCache } from 'node:module'
-import { Socket } from 'node:net'
+import { Server, Socket } from 'node:net'
 import { join } from 'node:path'
 import { errorMessage } from '../../base/error-message.ts'
 import { createLog } from '../../base/log.ts'
 import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import { formatError } from '../../base/serialize-error.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
+import { storeNodeId } from '../node-id.ts'
+import { PredecessorChannel } from '../upgrade/predecessor-channel.ts'
 import type { Parts } from '../wiring/start-order.ts'
 import { exchangeUpdates } from './exchange-updates.ts'
 import type {
@@ -31,17 +33,20 @@ process.on('uncaughtException', (error) => {
 
 let methods: WorkerMethods | undefined
 let receive: (from: number, update: WorkerUpdate) => void = () => {}
+/** The worker of another release that this one replaces, seen through the control processes. */
+let predecessor: PredecessorChannel | undefined
 let acceptAgent: (socket: Socket) => void = (socket) => socket.destroy()
 
 process.on('message', (message: MessageToWorker, handle) => {
   if ('start' in message) void start(message.start)
   else if ('call' in message) void answer(message.call)
   else if ('update' in message) receive(message.from, message.update)
+  else if ('answer' in message) predecessor?.receive(message.answer, handle)
   // The sender may have closed it meanwhile.
   else if (handle instanceof Socket) acceptAgent(handle)
 })
 
-async function start({ number, args, limits, listenerUrl }: WorkerStart): Promise<void> {
+async function start({ number, args, limits, listenerUrl, isSuccessor }: WorkerStart): Promise<void> {
   process.title = `adit worker ${number}`
   try {
     const [{ readSettings }, { startParts }] = await Promise.all([
@@ -53,7 +58,8 @@ async function start({ number, args, limits, listenerUrl }: WorkerStart): Promis
       onCommit: () => send({ committed: true }),
       broadcast: (update: WorkerUpdate) => send({ broadcast: update }),
     }
-    const { parts, stop } = await startParts(readSettings(args, {}), limits, { worker })
+    if (isSuccessor) predecessor = new PredecessorChannel((question) => send({ question }))
+    const { parts, stop } = await startParts(readSettings(args, {}), limits, { worker, predecessor })
     parts.foundation.addresses.setListenerUrl(listenerUrl)
     methods = createMethods(parts, stop)
     receive = exchangeUpdates(parts)
@@ -70,9 +76,10 @@ async function start({ number, args, limits, listenerUrl }: WorkerStart): Promis
 }
 
 function createMethods(
-  { foundation: { addresses, metrics, store }, traffic: { edge, cluster } }: Parts,
+  { foundation, traffic: { edge, cluster } }: Parts,
   stop: () => Promise<void>,
 ): WorkerMethods {
+  const { addresses, metrics, store, listeners, worker, nodeId, settings } = foundation
   return {
     link: async () => cluster?.announce(),
     setListenerUrl: (url) => addresses.setListenerUrl(url),
@@ -86,6 +93,14 @@ function createMethods(
     countries: edge.traffic.countries,
     countsOf: (accountId, edgeId) => edge.scopes.countsOf(accountId, edgeId),
     brokenIn: (accountId, edgeId) => edge.scopes.brokenIn(accountId, edgeId),
+    takeOver: () => listeners.takeOver(),
+    async completeUpgrade() {
+      predecessor?.end()
+      await storeNodeId(nodeId, settings.dataDir, worker?.number)
+    },
+    addressOf: (name) => listeners.addressOf(name),
+    takeListener: (name) => listeners.find(name),
+    handOver: () => listeners.handOver(),
     async stop() {
       await stop()
       process.exit(0)
@@ -97,12 +112,14 @@ async function answer({ id, method, args }: WorkerCall): Promise<void> {
   try {
     if (methods === undefined) throw new Error('The worker is starting.')
     const call = methods[method] as (...args: readonly unknown[]) => unknown
-    send({ reply: { id, result: await call(...args) } })
+    const result = await call(...args)
+    if (result instanceof Server) send({ reply: { id } }, undefined, result)
+    else send({ reply: { id, result } })
   } catch (error) {
     send({ reply: { id, error: errorMessage(error) } })
   }
 }
 
-function send(message: MessageFromWorker, onSent: () => void = () => {}): void {
-  process.send?.(message, undefined, undefined, onSent)
+function send(message: MessageFromWorker, onSent: () => void = () => {}, listener?: Server): void {
+  process.send?.(message, listener, undefined, onSent)
 }

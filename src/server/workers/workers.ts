@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import { CommandFailure } from '../../base/command-line.ts'
@@ -6,6 +6,8 @@ import { requireFreePort } from '../../base/io/require-free-port.ts'
 import type { Logger } from '../../base/log.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import type { RoleName, ServerSettings } from '../settings.ts'
+import type { ListenerQuestion } from '../upgrade/messages.ts'
+import type { PredecessorChannel, RunningWorkers } from '../upgrade/predecessor-channel.ts'
 import { AppliedChanges } from './applied-changes.ts'
 import type { WorkerAddresses, WorkerMethods, WorkerUpdate } from './messages.ts'
 import { workerFlags, workerRoles } from './worker-flags.ts'
@@ -22,6 +24,8 @@ export interface WorkersOptions {
   readonly settings: ServerSettings
   readonly limits: ServerLimits
   readonly count: number
+  /** The process whose workers these replace, one by one. */
+  readonly predecessor: PredecessorChannel | undefined
   /** Called when a worker has committed something. */
   onCommit(): void
   readonly clock: Clock
@@ -46,9 +50,13 @@ export class Workers {
   #bound: WorkerAddresses | undefined
   #listenerUrl = ''
   #handedOver = 0
+  /** The process whose workers these replace, while it runs. */
+  #predecessor: PredecessorChannel | undefined
 
   constructor(options: WorkersOptions) {
     this.#options = options
+    this.#predecessor = options.predecessor
+    this.#bound = options.predecessor?.workers?.addresses
   }
 
   /** The roles that they run. */
@@ -63,12 +71,41 @@ export class Workers {
 
   /** Resolves once all workers serve, with the addresses that they share: the first binds what is given as port 0. */
   async start(): Promise<WorkerAddresses> {
-    await requireFreePorts(this.#options.settings)
-    const bound = await this.#startFirst(1)
-    this.#bound = bound
-    const others = Array.from({ length: this.#options.count - 1 }, (_, index) => this.#startFirst(index + 2))
-    await Promise.all(others)
-    return bound
+    const { settings, count } = this.#options
+    const numbers = Array.from({ length: count }, (_, index) => index + 1)
+    if (this.#bound === undefined) {
+      await requireFreePorts(settings)
+      this.#bound = await this.#startFirst(1)
+      numbers.shift()
+    }
+    await Promise.all(numbers.map((number) => this.#startFirst(number)))
+    return this.#bound
+  }
+
+  /** What a release that replaces this one has to know. */
+  get description(): RunningWorkers | undefined {
+    return this.#bound && { count: this.#options.count, addresses: this.#bound }
+  }
+
+  /** Where the listener of this name of a worker is bound. */
+  async addressOf(number: number, name: string): Promise<AddressInfo | undefined> {
+    return this.#ask(number, 'addressOf', name)
+  }
+
+  /** A listener of a worker, for the one that replaces it. It is passed on in the same turn, before it accepts anything. */
+  async takeListener(number: number, name: string): Promise<Server | undefined> {
+    return this.#ask(number, 'takeListener', name)
+  }
+
+  /** Takes over the listeners of the workers that these replace. */
+  async takeOver(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ handle }) => handle.takeOver()))
+  }
+
+  /** The workers that these replace have ended. */
+  async completeUpgrade(): Promise<void> {
+    this.#predecessor = undefined
+    await this.callAll('completeUpgrade')
   }
 
   /** Tells all workers, also those that start later, where the API listens. */
@@ -119,6 +156,26 @@ export class Workers {
     return results
   }
 
+  /** Calls a method of one worker; undefined when it does not answer. */
+  async #ask<M extends keyof WorkerMethods>(
+    number: number,
+    method: M,
+    ...args: Parameters<WorkerMethods[M]>
+  ): Promise<Awaited<ReturnType<WorkerMethods[M]>> | undefined> {
+    return this.#running
+      .get(number)
+      ?.handle.call(method, ...args)
+      .catch(() => undefined)
+  }
+
+  /** Passes a question of a worker on to the process that has the one it replaces. */
+  async #relay(number: number, question: ListenerQuestion): Promise<void> {
+    const handle = this.#running.get(number)?.handle
+    const { id } = question
+    if ('take' in question) handle?.answer({ id }, await this.#predecessor?.take(question.take, number))
+    else handle?.answer({ id, address: await this.#predecessor?.addressOf(question.addressOf, number) })
+  }
+
   #broadcast(reporter: number, update: WorkerUpdate): void {
     // Also one that is starting: it has just asked the others.
     for (const [number, { handle }] of this.#running) if (number !== reporter) handle.tell(update, reporter)
@@ -141,11 +198,13 @@ export class Workers {
     const { settings, limits } = this.#options
     const args = workerFlags(settings, number, this.#bound)
     const { onCommit } = this.#options
+    const isSuccessor = this.#predecessor !== undefined
     const handle = new WorkerHandle(
-      { number, args, limits, listenerUrl: this.#listenerUrl },
+      { number, args, limits, listenerUrl: this.#listenerUrl, isSuccessor },
       {
         onCommit,
         onUpdate: (update) => this.#broadcast(number, update),
+        onQuestion: (question) => void this.#relay(number, question),
       },
     )
     const changes = new AppliedChanges(() => handle.call('applyChanges'))
@@ -156,6 +215,7 @@ export class Workers {
         running.isServing = true
         // It has not heard of the commits during its start.
         changes.notify()
+        if (isSuccessor && this.#predecessor === undefined) void this.#ask(number, 'completeUpgrade')
       },
       () => {},
     )
