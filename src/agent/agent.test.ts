@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { startHttp } from '../../test/support/local-server.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { Secret } from '../base/secret.ts'
 import { ProtocolError, StreamType } from '../protocol/index.ts'
 import { UntrustedServer } from './connect/dial.ts'
@@ -52,6 +54,23 @@ test('the agent reports its identity and the commands it supports', async (t) =>
   assert.equal(extra.Metadata, 'of a test')
   assert.equal(extra.StopUnsupportedError, '')
   assert.equal(extra.RestartUnsupportedError, '')
+})
+
+test('an agent whose file of captured requests is in use serves, and says why it keeps none', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const captureFile = join(createTempDir(), 'captures')
+  const first = startAgent(t, gateway, { settings: testSettings(gateway, { captureFile }) })
+  const second = startAgent(t, gateway, { settings: testSettings(gateway, { captureFile }) })
+
+  const { publicUrl } = await second.agent.tunnels.start(web(await startLocal(t)))
+  assert.match(await gateway.request(publicUrl, GET), /hello \/hello$/)
+
+  assert.equal(second.agent.captures.size, 1)
+  assert.match(
+    second.lines.join(''),
+    /lvl=warn msg="captured requests are kept in memory only" .*Another agent keeps its captured requests in .*--inspect-db-file/,
+  )
+  assert.doesNotMatch(first.lines.join(''), /kept in memory/)
 })
 
 test('an invalid token stops the agent with the reason, and the token is never logged', async (t) => {

@@ -1,14 +1,12 @@
 import { arch, hostname, platform } from 'node:os'
 import { type Clock, systemClock } from '../base/clock.ts'
-import { errorMessage } from '../base/error-message.ts'
 import { fanOut } from '../base/fan-out.ts'
 import { BASE_ROOT, VERSION } from '../base/version.ts'
 import type { AgentCommand } from '../protocol/index.ts'
-import { ConfigError } from './config/error.ts'
 import { ServerConnection } from './connect/connection.ts'
 import { proxyOf } from './connect/dial.ts'
 import { Forwarder } from './forward/forwarder.ts'
-import { CaptureFile } from './inspector/capture-file.ts'
+import { CaptureFile, CaptureFileInUse } from './inspector/capture-file.ts'
 import { CaptureStore } from './inspector/capture-store.ts'
 import type { AgentLog } from './log/log.ts'
 import type { AgentSettings } from './settings.ts'
@@ -99,6 +97,7 @@ export class Agent {
         serviceRun: options.serviceRun ?? false,
         customInterface: settings.dial.interface !== undefined,
         customCas: settings.location.cas !== undefined,
+        readsNotes: this.captures.enabled,
       },
       onProxy: (header, stream) => this.tunnels.accept(header, stream),
       onCommand: (command) => this.#handleCommand(command),
@@ -115,7 +114,14 @@ export class Agent {
         this.log.warn('captured requests could not be saved', { obj: 'inspector', err: error.message }),
       )
     } catch (error) {
-      throw new ConfigError([errorMessage(error)])
+      if (!(error instanceof CaptureFileInUse)) throw error
+      // Two agents often share a configuration, and the second should serve all the same.
+      this.log.warn('captured requests are kept in memory only', {
+        obj: 'inspector',
+        err: error.message,
+        hint: 'give each agent a file of its own with --inspect-db-file',
+      })
+      return undefined
     }
   }
 

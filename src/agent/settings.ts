@@ -82,7 +82,8 @@ export function resolveUpdates(keys: AgentKeys): UpdateSettings {
   }
 }
 
-function resolveCaptureBytes({
+/** The size of the capture buffer; 0 disables capturing. */
+export function resolveCaptureBytes({
   inspect_db_size: size = 0,
   local_storage: storage = true,
 }: AgentKeys): number {

@@ -1,10 +1,15 @@
 import type { Command } from 'commander'
+import type { ExternalCommands } from './external.ts'
 import { addFlags, output, valuesOf } from './options.ts'
 
 const loadConfigCommands = () => import('../commands/config.ts')
 
 /** Adds `adit config`. */
-export function addConfigCommands(program: Command, state: { code: number }): void {
+export function addConfigCommands(
+  program: Command,
+  state: { code: number },
+  loadRequestCheck?: ExternalCommands['loadRequestCheck'],
+): void {
   const config = program.command('config').description('read and change the configuration file')
   const env = process.env
   const add = config
@@ -32,7 +37,7 @@ export function addConfigCommands(program: Command, state: { code: number }): vo
   const check = config.command('check').description('check the configuration file')
   check.action(async () => {
     const { checkConfig } = await loadConfigCommands()
-    await checkConfig(valuesOf(check), env, output.out, output.error)
+    await checkConfig(valuesOf(check), env, output, await loadRequestCheck?.())
   })
   const edit = config.command('edit').description('open the configuration file in your editor')
   edit.action(async () => {

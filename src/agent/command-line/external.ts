@@ -1,4 +1,5 @@
 import type { CompletionNode } from '../../base/completion.ts'
+import type { BindRequest, LabelRequest } from '../../protocol/index.ts'
 import type { Output } from './options.ts'
 
 /** Commands of other parts, loaded on demand. */
@@ -7,6 +8,8 @@ export interface ExternalCommands {
   api(args: string[]): Promise<number>
   account: AccountCommands
   policy: PolicyCommands
+  /** Throws the `ProtocolError` with which every server rejects the request of a tunnel. */
+  loadRequestCheck(): Promise<(request: BindRequest | LabelRequest) => void>
   /** The text of `adit help CODE` and `adit help errors`. */
   explainErrors(topic: string): Promise<string>
   /** The commands and flags of other parts, for shell completion. */

@@ -36,7 +36,7 @@ export async function createProgramFor(
 export function createProgram(
   state: { code: number },
   flags?: EndpointFlags,
-  external?: Pick<ExternalCommands, 'account' | 'completion' | 'policy'>,
+  external?: Pick<ExternalCommands, 'account' | 'completion' | 'loadRequestCheck' | 'policy'>,
 ): Command {
   const program = new Command('adit')
     .description('public URLs for local services, on your own server')
@@ -101,7 +101,7 @@ export function createProgram(
     state.code = await dockerCommand(valuesOf(docker), process.env)
   })
 
-  addConfigCommands(program, state)
+  addConfigCommands(program, state, external?.loadRequestCheck)
   program
     .command('api')
     .description('call the management API of a server (see: adit api --help)')

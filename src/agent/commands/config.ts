@@ -6,6 +6,7 @@ import { defaultConfigPath, type Env } from '../config/paths.ts'
 import { upgradeConfig } from '../config/upgrade.ts'
 import { saveKey, writePrivateFile } from '../config/write.ts'
 import { parseServerAddresses } from '../connect/location.ts'
+import type { CheckInput } from './check.ts'
 import { configPath, configPaths, readToken } from './context.ts'
 import type { FlagValues } from './session-flags.ts'
 
@@ -41,14 +42,20 @@ function save(
   write(`${title} saved to configuration file: ${path}\n`)
 }
 
-/** `config check`: checks the named files, or the default one, like the start of an agent does. */
-export async function checkConfig(values: FlagValues, env: Env, write: Write, warn: Write): Promise<void> {
+/** `config check`: checks the named files, or the default one, like the start of an agent and its server do. */
+export async function checkConfig(
+  values: FlagValues,
+  env: Env,
+  { out, error: warn }: { out: Write; error: Write },
+  checkRequest: CheckInput['checkRequest'],
+): Promise<void> {
   const paths = configPaths(values, env)
   // Check the files alone: the environment may differ when the agent runs.
   const config = loadConfig(paths.length > 0 ? paths : [defaultConfigPath(env)], {})
   const { requireSpecs, resolveDefinitions } = await import('./check.ts')
-  requireSpecs(resolveDefinitions({ config, keys: config.agent, describeSource: config.describeSource }))
-  for (const path of config.files) write(`Valid configuration file at ${path}\n`)
+  const { agent: keys, describeSource } = config
+  requireSpecs(resolveDefinitions({ config, keys, describeSource, checkRequest }))
+  for (const path of config.files) out(`Valid configuration file at ${path}\n`)
   for (const warning of config.warnings) warn(`WARN:  ${warning}\n`)
 }
 

@@ -41,6 +41,12 @@ const SHARED_ENDPOINT_FLAGS: readonly CommandFlag[] = [
     help: 'share the URL with other endpoints that pool',
   },
   {
+    name: 'pooling-weight',
+    kind: 'text',
+    key: 'pooling_weight',
+    help: 'share of the traffic in the pool, relative to the others: 0 to 10000 (default 1)',
+  },
+  {
     name: 'traffic-policy-file',
     kind: 'text',
     key: 'traffic_policy_file',

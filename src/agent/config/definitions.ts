@@ -1,3 +1,4 @@
+import { MAX_WEIGHT } from '../../base/weighted-turns.ts'
 import { allEndpointOptions, type OptionConfigs } from '../../resources/endpoint-options.ts'
 import {
   choice,
@@ -66,6 +67,7 @@ export const tunnelShape = object(
     url: text,
     bindings: list(text),
     pooling_enabled: flag,
+    pooling_weight: number(0, MAX_WEIGHT),
     schemes: list(choice('http', 'https')),
     ...optionShapes,
     host_header: text,
@@ -104,6 +106,7 @@ export const endpointShape = object(
     traffic_policy: policy,
     traffic_policy_file: text,
     pooling_enabled: flag,
+    pooling_weight: number(0, MAX_WEIGHT),
     inspect: flag,
     upstream: object({
       url: text,

@@ -116,7 +116,7 @@ export function number(min: number, max: number, integer = true): Shape<number> 
       return reject(
         problems,
         path,
-        `${formatPath(path)} must be ${kind} from ${min} to ${max}, not ${describeKind(value)}`,
+        `${formatPath(path)} must be ${kind} from ${min} to ${max}, not ${quote(Number.isNaN(parsed) ? value : parsed)}`,
       )
     },
   }

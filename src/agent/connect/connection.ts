@@ -19,7 +19,7 @@ import { ConfigError } from '../config/error.ts'
 import type { AgentLog } from '../log/log.ts'
 import { Backoff } from './backoff.ts'
 import { type DialSettings, dialServer, UntrustedServer } from './dial.ts'
-import { type Leg, LeggedSession } from './legged-session.ts'
+import { type AgentLeg, LeggedSession } from './legged-session.ts'
 import type { ServerLocation } from './location.ts'
 import { ServerAddresses } from './server-addresses.ts'
 import { dialStaggered } from './staggered-dial.ts'
@@ -110,7 +110,7 @@ export class ServerConnection {
   }
 
   /** The connections of the session. */
-  get legs(): readonly Leg[] {
+  get legs(): readonly AgentLeg[] {
     return this.#session?.legs ?? []
   }
 
@@ -206,12 +206,12 @@ export class ServerConnection {
 
   /** Serves a session, and those that replace it before it is lost. Sets `elapsed.ms` to the duration of failed attempts. */
   async #connectRound(elapsed: { ms: number }): Promise<void> {
-    let first: Leg | undefined = await this.#connect(elapsed)
+    let first: AgentLeg | undefined = await this.#connect(elapsed)
     while (first !== undefined) first = await this.#serve(first)
   }
 
   /** Tries each address once, until a session begins at one; undefined when the agent is stopping. */
-  async #connect(elapsed: { ms: number }): Promise<Leg | undefined> {
+  async #connect(elapsed: { ms: number }): Promise<AgentLeg | undefined> {
     const { clock, log } = this.#options
     const startedAt = clock.monotonic()
     const locations = await this.#addresses.nextRound(this.#locate())
@@ -244,7 +244,7 @@ export class ServerConnection {
     location: ServerLocation,
     hasAlternatives: boolean,
     joining?: AgentIdentity['leg'],
-  ): Promise<Leg> {
+  ): Promise<AgentLeg> {
     const { dial, identity, heartbeat, clock, log, legs } = this.#options
     const timeoutMs = hasAlternatives ? Math.min(dial.timeoutMs, ATTEMPT_TIMEOUT_MS) : dial.timeoutMs
     const startedAt = clock.monotonic()
@@ -300,7 +300,7 @@ export class ServerConnection {
         this.#session?.openAlso(index, nodes.length)
   }
 
-  #startSession(first: Leg): LeggedSession {
+  #startSession(first: AgentLeg): LeggedSession {
     const { legs, clock, log, random, onChange } = this.#options
     const { Extra } = first.session.authResponse
     const sessionId = Extra?.AgentSessionID ?? ''
@@ -321,7 +321,7 @@ export class ServerConnection {
   }
 
   /** Serves the session until it is lost, and throws the reason; or returns the first leg of one that replaces it. */
-  async #serve(first: Leg): Promise<Leg | undefined> {
+  async #serve(first: AgentLeg): Promise<AgentLeg | undefined> {
     const { clock } = this.#options
     const { location } = first
     const { ClientId, Extra } = first.session.authResponse
@@ -364,7 +364,7 @@ export class ServerConnection {
   }
 
   /** Starts the next session once the server asks for it; this one serves until then. Undefined when it ends before. */
-  async #replace(session: LeggedSession, location: ServerLocation): Promise<Leg | undefined> {
+  async #replace(session: LeggedSession, location: ServerLocation): Promise<AgentLeg | undefined> {
     const { log } = this.#options
     this.#addresses.moveOn(location, await session.move)
     log.info('the server asks for another session', { obj: 'tunnels.session' })

@@ -218,14 +218,29 @@ export function resolveInterface(name: string): string {
   return address.address
 }
 
+/** Throws `ConfigError` if `crl_url` is a file that cannot be read; a URL is fetched when the agent connects. */
+export function checkCrlFile(source: string): void {
+  if (isRemoteCrl(source)) return
+  try {
+    readFileSync(source)
+  } catch (error) {
+    throw new ConfigError([crlMessage(source, describeFileError(error))])
+  }
+}
+
+const isRemoteCrl = (source: string) => /^https?:/.test(source)
+
+const crlMessage = (source: string, detail: string) =>
+  `cannot read the list of revoked certificates ${source}: ${detail}; correct crl_url, or set crl_noverify to skip the check`
+
 async function readCrl(source: string, signal: AbortSignal): Promise<Buffer | string> {
-  const remote = /^https?:/.test(source)
+  const remote = isRemoteCrl(source)
   let bytes: Buffer
   try {
     bytes = remote ? await fetchBytes(source, signal) : readFileSync(source)
   } catch (error) {
     const detail = remote ? describeNetworkError(error) : describeFileError(error)
-    const message = `cannot read the list of revoked certificates ${source}: ${detail}; correct crl_url, or set crl_noverify to skip the check`
+    const message = crlMessage(source, detail)
     // The detail may quote the URL as well.
     throw new Error(remote ? message.replaceAll(source, hideUrlSecrets(source)) : message, { cause: error })
   }

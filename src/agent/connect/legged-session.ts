@@ -22,7 +22,7 @@ const STABLE_LEG_MS = 10_000
 const MAX_LEGS = 16
 
 /** One authenticated connection of the session. */
-export interface Leg {
+export interface AgentLeg {
   readonly number: number
   readonly location: ServerLocation
   readonly session: AgentSession
@@ -34,11 +34,11 @@ export interface Leg {
 }
 
 export interface LeggedSessionOptions {
-  readonly first: Leg
+  readonly first: AgentLeg
   /** How many legs the session may have. */
   readonly maxLegs: number
   /** Opens a leg; `failures` counts the attempts that failed so far. */
-  open(number: number, failures: number): Promise<Leg>
+  open(number: number, failures: number): Promise<AgentLeg>
   readonly clock: Clock
   readonly log: AgentLog
   /** The longest wait before a lost leg is dialled again. */
@@ -64,10 +64,10 @@ export class LeggedSession {
   readonly #requestMove: (addresses: readonly string[]) => void
   readonly #backoff: Backoff
   /** Each with the monotonic time when it was opened. */
-  readonly #legs = new Map<Leg, number>()
+  readonly #legs = new Map<AgentLeg, number>()
   /** Legs being opened, by their numbers; each aborts its wait. */
   readonly #opening = new Map<number, AbortController>()
-  #wanted = 1
+  #desiredLegs = 1
   #closed = false
 
   constructor(options: LeggedSessionOptions) {
@@ -84,7 +84,7 @@ export class LeggedSession {
     this.#add(options.first)
   }
 
-  get legs(): readonly Leg[] {
+  get legs(): readonly AgentLeg[] {
     return [...this.#legs.keys()]
   }
 
@@ -108,19 +108,19 @@ export class LeggedSession {
   /** There is traffic: opens the legs that are missing. */
   expand(): void {
     if (this.#legs.size + this.#opening.size >= this.#options.maxLegs) return
-    this.#wanted = this.#options.maxLegs
+    this.#desiredLegs = this.#options.maxLegs
     this.#openMissing(0)
   }
 
   /** Opens a further leg, whose number leaves `index` when divided by the number of nodes: that is how legs find theirs. */
   openAlso(index: number, nodes: number): void {
     // Without traffic there is one leg.
-    if (this.#closed || this.#wanted === 1) return
+    if (this.#closed || this.#desiredLegs === 1) return
     const taken = this.#takenNumbers()
     let number = index
     while (taken.has(number)) number += nodes
     if (number >= MAX_LEGS) return
-    this.#wanted = Math.max(this.#wanted, taken.size + 1)
+    this.#desiredLegs = Math.max(this.#desiredLegs, taken.size + 1)
     void this.#open(number, 0)
   }
 
@@ -140,13 +140,13 @@ export class LeggedSession {
     return leg.session
   }
 
-  #add(leg: Leg): void {
+  #add(leg: AgentLeg): void {
     this.#legs.set(leg, this.#options.clock.monotonic())
     void leg.closed.then((error) => this.#remove(leg, error))
     void leg.move.then(this.#requestMove)
   }
 
-  #remove(leg: Leg, error: Error | undefined): void {
+  #remove(leg: AgentLeg, error: Error | undefined): void {
     const { clock, log, onChange } = this.#options
     if (clock.monotonic() - (this.#legs.get(leg) ?? 0) >= STABLE_LEG_MS) this.#backoff.reset()
     this.#legs.delete(leg)
@@ -157,7 +157,7 @@ export class LeggedSession {
       const err = error === undefined ? null : errorMessage(error)
       log.info('leg closed, the session goes on', { obj: 'tunnels.session', leg: leg.number, err })
       // The server closes legs that it does not need; the next stream opens them again.
-      if (error instanceof MuxError && error.code === ErrorCode.RemoteGone) this.#wanted = 1
+      if (error instanceof MuxError && error.code === ErrorCode.RemoteGone) this.#desiredLegs = 1
       this.#openMissing(this.#backoff.next())
       onChange()
     }
@@ -171,7 +171,7 @@ export class LeggedSession {
   #openMissing(delayMs: number): void {
     if (this.#closed) return
     const taken = this.#takenNumbers()
-    for (let number = 0; taken.size < this.#wanted; number++) {
+    for (let number = 0; taken.size < this.#desiredLegs; number++) {
       if (taken.has(number)) continue
       taken.add(number)
       void this.#open(number, delayMs)
@@ -189,7 +189,7 @@ export class LeggedSession {
     this.#opening.set(number, abort)
     for (let failures = 0; ; failures++) {
       if (delayMs > 0) await delay(delayMs, undefined, { signal: abort.signal, ref: false }).catch(() => {})
-      if (this.#closed || this.#legs.size >= this.#wanted) break
+      if (this.#closed || this.#legs.size >= this.#desiredLegs) break
       try {
         const leg = await open(number, failures)
         if (this.#closed) leg.session.close()
@@ -205,6 +205,6 @@ export class LeggedSession {
   }
 }
 
-function isElsewhere({ session }: Leg): boolean {
+function isElsewhere({ session }: AgentLeg): boolean {
   return session.authResponse.Extra?.Elsewhere === true
 }

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
@@ -5,6 +6,7 @@ import { getCACertificates } from 'node:tls'
 import { describeFileError } from '../../base/file-error.ts'
 import { joinHostPort, parseHostPort } from '../../base/hostport.ts'
 import { isLocalDomain } from '../../base/local-domain.ts'
+import { pemBlocks } from '../../base/pem-blocks.ts'
 import { Secret } from '../../base/secret.ts'
 import { hideUrlSecrets } from '../../base/url-secrets.ts'
 import { ConfigError } from '../config/error.ts'
@@ -148,6 +150,13 @@ export function readAuthorities(path: string): string {
   }
   if (!pem.includes('-----BEGIN CERTIFICATE-----')) {
     throw new ConfigError([`${path} holds no PEM certificate; connect_cas needs the authority of the server`])
+  }
+  for (const certificate of pemBlocks(pem, 'CERTIFICATE')) {
+    try {
+      new X509Certificate(certificate)
+    } catch (error) {
+      throw new ConfigError([`${path} holds a certificate that cannot be read: ${describeFileError(error)}`])
+    }
   }
   return pem
 }

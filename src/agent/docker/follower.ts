@@ -3,8 +3,9 @@ import { systemClock } from '../../base/clock.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { Backoff } from '../connect/backoff.ts'
 import type { AgentLog } from '../log/log.ts'
+import { tunnelNames } from '../tunnels/bind-request.ts'
 import type { AgentTunnelSpec } from '../tunnels/spec.ts'
-import { type Tunnels, tunnelNames } from '../tunnels/tunnels.ts'
+import type { Tunnels } from '../tunnels/tunnels.ts'
 import type { Container, ContainerEngine } from './engine.ts'
 
 interface FollowerOptions {

@@ -159,6 +159,7 @@ export class UpstreamRoute {
       clock,
       onResponse: (status, bodyStart) => this.#suggestHostRewrite(status, bodyStart),
     })
+    if (inspected) stream.onNote = (payload) => tap.addNote(payload)
     return new TappedStream(rewriteLayer, tap)
   }
 

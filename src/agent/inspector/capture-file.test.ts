@@ -32,6 +32,25 @@ function capture(store: CaptureStore, body: Buffer, now = 1000) {
   return captured
 }
 
+test('a file belongs to one agent at a time', async () => {
+  const path = createPath()
+  const first = open(path)
+  const kept = capture(first.store, Buffer.from('first'))
+
+  assert.throws(() => open(path), {
+    name: 'CaptureFileInUse',
+    message: `Another agent keeps its captured requests in ${path}.`,
+  })
+  await first.file.close()
+
+  assert.deepEqual(
+    open(path)
+      .store.list()
+      .map(({ id }) => id),
+    [kept.id],
+  )
+})
+
 test('complete exchanges survive a restart, readable by their owner alone', async () => {
   const path = createPath()
   const { store, file } = open(path)
@@ -129,6 +148,9 @@ test('a file that the agent did not write is left alone, and the message says so
   writeFileSync(path, 'my notes')
 
   assert.throws(() => open(path), /inspect_db_file .*notes\.txt cannot be used: it is not a file of captured/)
-  assert.throws(() => open(join(path, 'below')), /cannot be used: .*(ENOTDIR|EEXIST)/)
+  assert.throws(
+    () => open(join(path, 'below')),
+    /cannot be used: (a part of the path is not a directory|a file with this name exists)/,
+  )
   assert.equal(readFileSync(path, 'utf8'), 'my notes')
 })

@@ -1,15 +1,32 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { appendFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createDirectory } from '../../base/create-directory.ts'
-import { errorMessage } from '../../base/error-message.ts'
+import { describeFileError } from '../../base/file-error.ts'
+import { lockFile } from '../../base/file-lock.ts'
+import { ConfigError } from '../config/error.ts'
 import type { Capture, CaptureStore, StoredMessage } from './capture-store.ts'
 import type { MessageCopy } from './message-copy.ts'
+import type { CapturedAction } from './policy-actions.ts'
 
 /** The first line of a file; a file without it was not written by the agent and is left alone. */
 const HEADER = '{"adit_captures":1}\n'
 const PRIVATE_MODE = 0o600
 const FLUSH_DELAY_MS = 500
+
+/** Another agent writes the file. */
+export class CaptureFileInUse extends Error {
+  override name = 'CaptureFileInUse'
+}
 
 /** One exchange as a line of the file. */
 interface CaptureLine {
@@ -22,6 +39,7 @@ interface CaptureLine {
   response_start?: number
   error?: string
   pinned?: true
+  policy?: CapturedAction[]
   request: MessageLine
   response?: MessageLine
 }
@@ -40,6 +58,33 @@ interface PinLine {
   pinned: boolean
 }
 
+/** Throws if exchanges cannot be kept in the file. A check: nothing is created. */
+export function checkCaptureFile(path: string): void {
+  try {
+    const existing = nearestExisting(path)
+    accessSync(existing, constants.W_OK)
+    if (existing !== path) readdirSync(existing)
+    else if (statSync(path).size > 0) readCaptures(path)
+  } catch (error) {
+    throw unusable(path, error)
+  }
+}
+
+/** The path, or its nearest parent that exists. */
+function nearestExisting(path: string): string {
+  return existsSync(path) ? path : nearestExisting(dirname(path))
+}
+
+function readCaptures(path: string): string {
+  const text = readFileSync(path, 'latin1')
+  if (!text.startsWith(HEADER)) throw new Error('it is not a file of captured requests; choose another path')
+  return text
+}
+
+function unusable(path: string, error: unknown): ConfigError {
+  return new ConfigError([`inspect_db_file ${path} cannot be used: ${describeFileError(error)}`])
+}
+
 /**
  * Keeps complete exchanges in a file, so that they survive a restart of the agent. Lines are appended; a file that has
  * grown to the limit of the store is written anew with the newest exchanges. WebSocket messages and events are not kept.
@@ -52,17 +97,21 @@ export class CaptureFile {
   readonly #saved = new WeakMap<Capture, boolean>()
   readonly #pending = new Set<Capture>()
   readonly #unfollow: () => void
+  readonly #unlock: () => void
   #rewrite = false
   #bytes = 0
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> = Promise.resolve()
 
-  /** Loads the exchanges of the file into the store, then follows it. Throws if the file cannot be used. */
+  /**
+   * Loads the exchanges of the file into the store, then follows it. Throws `CaptureFileInUse` if another agent has it, and
+   * another error if it cannot be used.
+   */
   constructor(path: string, store: CaptureStore, onError: (error: Error) => void) {
     this.#path = path
     this.#store = store
     this.#onError = onError
-    this.#load()
+    this.#unlock = this.#open()
     this.#unfollow = store.follow(
       (capture) => this.#onChange(capture),
       () => {
@@ -78,27 +127,37 @@ export class CaptureFile {
     this.#unfollow()
     clearTimeout(this.#timer)
     await this.#flush()
+    this.#unlock()
+  }
+
+  /** Loads the file; returns what releases it for other agents. */
+  #open(): () => void {
+    let unlock: (() => void) | undefined
+    try {
+      createDirectory(dirname(this.#path), 0o700)
+      unlock = lockFile(`${this.#path}.lock`)
+      if (unlock !== undefined) this.#load()
+    } catch (error) {
+      unlock?.()
+      throw unusable(this.#path, error)
+    }
+    if (unlock === undefined)
+      throw new CaptureFileInUse(`Another agent keeps its captured requests in ${this.#path}.`)
+    return unlock
   }
 
   #load(): void {
-    try {
-      createDirectory(dirname(this.#path), 0o700)
-      const { size = 0 } = statSync(this.#path, { throwIfNoEntry: false }) ?? {}
-      if (size === 0) {
-        writeFileSync(this.#path, HEADER, { mode: PRIVATE_MODE })
-        chmodSync(this.#path, PRIVATE_MODE)
-        this.#bytes = HEADER.length
-        return
-      }
-      const text = readFileSync(this.#path, 'latin1')
-      if (!text.startsWith(HEADER))
-        throw new Error('it is not a file of captured requests; choose another path')
+    const { size = 0 } = statSync(this.#path, { throwIfNoEntry: false }) ?? {}
+    if (size === 0) {
+      writeFileSync(this.#path, HEADER, { mode: PRIVATE_MODE })
       chmodSync(this.#path, PRIVATE_MODE)
-      this.#bytes = text.length
-      this.#restore(text.slice(HEADER.length))
-    } catch (error) {
-      throw new Error(`inspect_db_file ${this.#path} cannot be used: ${errorMessage(error)}`)
+      this.#bytes = HEADER.length
+      return
     }
+    const text = readCaptures(this.#path)
+    chmodSync(this.#path, PRIVATE_MODE)
+    this.#bytes = text.length
+    this.#restore(text.slice(HEADER.length))
   }
 
   #restore(text: string): void {
@@ -122,6 +181,7 @@ export class CaptureFile {
         requestNs: line.request_end,
         responseStartNs: line.response_start,
         error: line.error,
+        actions: line.policy ?? [],
         request: toMessage(line.request),
         response: line.response && toMessage(line.response),
       })
@@ -185,7 +245,7 @@ export class CaptureFile {
 }
 
 function formatCapture(capture: Capture): string {
-  const { request, response, requestNs, responseStartNs, error, pinned } = capture
+  const { request, response, requestNs, responseStartNs, error, pinned, actions } = capture
   return `${JSON.stringify({
     id: capture.id,
     tunnel: capture.tunnelName,
@@ -196,6 +256,7 @@ function formatCapture(capture: Capture): string {
     ...(responseStartNs !== undefined && { response_start: responseStartNs }),
     ...(error !== undefined && { error }),
     ...(pinned && { pinned }),
+    ...(actions.length > 0 && { policy: actions }),
     request: formatMessage(request),
     ...(response && { response: formatMessage(response) }),
   } satisfies CaptureLine)}\n`
@@ -234,6 +295,7 @@ function parseLine(line: string): CaptureLine | PinLine | undefined {
       typeof record.duration === 'number' &&
       typeof record.tunnel === 'string' &&
       typeof record.client === 'string' &&
+      (record.policy === undefined || Array.isArray(record.policy)) &&
       messages.every(
         ({ head, body, size }) =>
           typeof head === 'string' && typeof body === 'string' && typeof size === 'number',

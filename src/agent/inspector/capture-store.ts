@@ -5,10 +5,14 @@ import { CaptureIndex } from './capture-index.ts'
 import { Copier } from './copier.ts'
 import { type CapturedFrame, FrameLog } from './frame-log.ts'
 import { BLOCK_BYTES, MessageCopy } from './message-copy.ts'
+import { ACTION_BYTES, type CapturedAction } from './policy-actions.ts'
 import { redact } from './redact.ts'
 
 /** The memory a captured exchange takes beyond its bytes: objects and strings. */
 const CAPTURE_OVERHEAD_BYTES = 1024
+
+/** More actions of policies are not kept. */
+const MAX_ACTIONS = 60
 
 /** One captured exchange; `response` is undefined until the upstream responds. */
 export class Capture {
@@ -30,6 +34,8 @@ export class Capture {
   stored = true
   /** WebSocket messages or server-sent events, if there are any; they may continue after the exchange has ended. */
   frames: FrameLog | undefined
+  /** What the server's traffic policies did with the request, in order. */
+  readonly actions: CapturedAction[] = []
   /** Pinned captures are evicted last, and survive a clear that keeps them. */
   pinned = false
   /** What it counted towards the limit of pinned captures when it was pinned. */
@@ -75,6 +81,7 @@ export interface StoredCapture
     | 'responseStartNs'
     | 'error'
   > {
+  readonly actions: readonly CapturedAction[]
   readonly request: StoredMessage
   readonly response: StoredMessage | undefined
 }
@@ -150,6 +157,7 @@ export class CaptureStore {
     capture.requestNs = stored.requestNs
     capture.responseStartNs = stored.responseStartNs
     capture.error = stored.error
+    capture.actions.push(...stored.actions)
     capture.open = false
     this.#captures.add(capture)
     this.#append(capture)
@@ -183,6 +191,15 @@ export class CaptureStore {
       if (capture.response) capture.response.truncated = true
       capture.error = error
     }
+    this.#notify(capture)
+  }
+
+  /** Adds actions of traffic policies, also after the exchange has ended. */
+  addActions(capture: Capture, actions: readonly CapturedAction[]): void {
+    const added = actions.slice(0, MAX_ACTIONS - capture.actions.length)
+    if (!capture.stored || added.length === 0) return
+    capture.actions.push(...added)
+    this.#account(added.length * ACTION_BYTES)
     this.#notify(capture)
   }
 
@@ -352,8 +369,9 @@ export class CaptureStore {
 }
 
 /** The memory of a capture, in bytes. */
-function sizeOf({ request, response, frames }: Capture): number {
-  return CAPTURE_OVERHEAD_BYTES + request.size + (response?.size ?? 0) + (frames?.size ?? 0)
+function sizeOf({ request, response, frames, actions }: Capture): number {
+  const messages = request.size + (response?.size ?? 0) + (frames?.size ?? 0)
+  return CAPTURE_OVERHEAD_BYTES + messages + actions.length * ACTION_BYTES
 }
 
 /** Marks a capture as evicted, and unlinks it so that a remaining reference does not retain all newer captures. */

@@ -12,6 +12,7 @@ import {
 import type { Meter } from '../metrics.ts'
 import type { Capture, CaptureStore } from './capture-store.ts'
 import { EventScanner } from './event-scanner.ts'
+import { type CapturedAction, readPolicyNote } from './policy-actions.ts'
 import { isWebSocket, WebSocketTap } from './websocket-tap.ts'
 
 /** The tunnel a tap listens on, and where its captures go. */
@@ -48,6 +49,12 @@ export class HttpTap {
   #interim = false
   #status = 0
   #webSocket: WebSocketTap | undefined
+  /** Requests so far, and the captures of the last two: a note may come after the next request. */
+  #requestCount = 0
+  #latest: Capture | undefined
+  #previous: Capture | undefined
+  /** The actions of the next request: a note may come before it. */
+  #nextActions: readonly CapturedAction[] = []
   /** The capture whose frames are being scanned. */
   #framedCapture: Capture | undefined
 
@@ -86,6 +93,16 @@ export class HttpTap {
     this.#responses.push(chunk)
   }
 
+  /** A note of the server about a request of this connection. */
+  addNote(payload: Buffer): void {
+    const note = readPolicyNote(payload)
+    if (note === undefined) return
+    const age = this.#requestCount - note.request
+    if (age === -1) this.#nextActions = note.actions
+    const capture = age === 0 ? this.#latest : age === 1 ? this.#previous : undefined
+    if (capture) this.#context.store?.addActions(capture, note.actions)
+  }
+
   /** The upstream has ended its side. */
   finishResponse(): void {
     this.#responses.finish()
@@ -113,6 +130,11 @@ export class HttpTap {
     const capture = store?.begin(tunnelName, remoteAddr, bytes, clock.now())
     const exchange: Exchange = { method: head.line.slice(0, head.line.indexOf(' ')), startTime, capture }
     if (capture) capture.request.arriving = true
+    this.#requestCount++
+    this.#previous = this.#latest
+    this.#latest = capture
+    if (capture && this.#nextActions.length > 0) store?.addActions(capture, this.#nextActions)
+    this.#nextActions = []
     this.#requestExchange = exchange
     this.#pending.push(exchange)
     return framing

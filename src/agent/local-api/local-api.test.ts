@@ -533,7 +533,7 @@ test('endpoints are another view of the tunnels', async (t) => {
   assert.equal(view.url, 'https://app.test')
   assert.deepEqual(view.upstream, { url: '3000', protocol: 'http1' })
   assert.equal(view.inspect, true)
-  assert.equal(view.pooling_enabled, false)
+  assert.deepEqual([view.pooling_enabled, view.pooling_weight], [false, 1])
   assert.ok(view.metrics)
   assert.equal(view.traffic_policy, null)
   assert.equal(view.public_url, view.url)

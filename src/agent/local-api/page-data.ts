@@ -1,4 +1,5 @@
 import type { CapturedFrame } from '../inspector/frame-log.ts'
+import type { CapturedAction } from '../inspector/policy-actions.ts'
 import type { MeterSnapshot } from '../metrics.ts'
 
 /** One side of a captured exchange; summaries omit `raw` (base64). */
@@ -28,6 +29,8 @@ export interface CaptureView {
   /** Absent until the response has begun. */
   readonly timing?: CaptureTiming
   readonly frames?: FramesSummary
+  /** What the server's traffic policies did with the request, in order; absent without any. */
+  readonly policy?: readonly CapturedAction[]
   readonly error?: string
 }
 

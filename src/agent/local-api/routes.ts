@@ -6,7 +6,7 @@ import { endpointShape, tunnelShape } from '../config/definitions.ts'
 import type { ConfigProblem, Shape } from '../config/shape.ts'
 import { isRecord } from '../config/shape.ts'
 import { NoSession } from '../connect/connection.ts'
-import type { Leg } from '../connect/legged-session.ts'
+import type { AgentLeg } from '../connect/legged-session.ts'
 import { decodeBody } from '../inspector/decoded-body.ts'
 import { FrameLog } from '../inspector/frame-log.ts'
 import { type AgentTunnelSpec, toEndpointSpec, toTunnelSpec } from '../tunnels/spec.ts'
@@ -246,7 +246,7 @@ function requestFramesRoute(captures: Agent['captures']): LocalRoute {
   }
 }
 
-function legView({ session, location, latencyMs }: Leg): AgentStatus['session']['legs'][number] {
+function legView({ session, location, latencyMs }: AgentLeg): AgentStatus['session']['legs'][number] {
   return {
     region: session.authResponse.Extra?.Region ?? '',
     latency: latencyMs === undefined ? '' : `${Math.round(latencyMs)}ms`,

@@ -57,6 +57,7 @@ export function endpointView(tunnel: AgentTunnel, withMetrics: boolean): object 
     metadata: spec.metadata,
     inspect: tunnel.inspected,
     pooling_enabled: spec.poolingEnabled,
+    pooling_weight: spec.poolingWeight,
     traffic_policy: policyView(spec.endpoint.trafficPolicy),
     upstream: { url: spec.endpoint.upstreamUrl, protocol: spec.endpoint.protocol },
     ...(withMetrics ? { metrics: metricsView(tunnel) } : {}),
@@ -95,6 +96,7 @@ export function captureView(capture: Capture, summary = false): CaptureView {
       ? {}
       : { timing: timingView(capture, capture.responseStartNs) }),
     ...(capture.frames ? { frames: framesSummary(capture.id, capture.frames) } : {}),
+    ...(capture.actions.length > 0 ? { policy: capture.actions } : {}),
     ...(capture.error === undefined ? {} : { error: capture.error }),
   }
 }

@@ -40,6 +40,7 @@ export interface AgentTunnelSpec {
   description: string
   bindings: readonly string[]
   poolingEnabled: boolean
+  poolingWeight: number
   inspect: boolean
   /** True when the definition requests inspection, rather than getting it by default. */
   inspectAsked: boolean
@@ -115,6 +116,7 @@ export function toTunnelSpec(name: string, definition: TunnelDefinition): AgentT
     description: definition.description ?? '',
     bindings: definition.bindings ?? [],
     poolingEnabled: definition.pooling_enabled ?? false,
+    poolingWeight: definition.pooling_weight ?? 1,
     inspect: (kind === 'http' || kind === 'labelled') && (definition.inspect ?? true),
     inspectAsked: definition.inspect === true,
     forwardsProto: definition.app_protocol ?? '',
@@ -164,6 +166,7 @@ export function toEndpointSpec(definition: EndpointDefinition): AgentTunnelSpec 
       'traffic_policy',
       'traffic_policy_file',
       'pooling_enabled',
+      'pooling_weight',
     ]),
     ...(definition.inspect !== undefined && kind === 'http' ? { inspect: definition.inspect } : {}),
     proto: kind,

@@ -7,6 +7,7 @@ import type { ServerConnection } from '../connect/connection.ts'
 import type { LeggedSession } from '../connect/legged-session.ts'
 import type { Forwarder } from '../forward/forwarder.ts'
 import type { AgentLog } from '../log/log.ts'
+import { toBindRequest, toLabelRequest, tunnelNames } from './bind-request.ts'
 import type { AgentTunnelSpec, BindSpec } from './spec.ts'
 import { SpecError } from './spec-error.ts'
 import { AgentTunnel, type Binding } from './tunnel.ts'
@@ -322,13 +323,6 @@ export class Tunnels {
   }
 }
 
-/** The names of a spec's tunnels: its own, and that of the http bind beside https. */
-export function tunnelNames(spec: AgentTunnelSpec): string[] {
-  return spec.binds.length === 2
-    ? spec.binds.map(({ proto }) => (proto === 'http' ? `${spec.name} (http)` : spec.name))
-    : [spec.name]
-}
-
 function withHost(bind: BindSpec, host: string): BindSpec {
   const { Hostname: _, Subdomain: __, ...opts } = bind.opts
   return { ...bind, opts: { ...opts, Domain: host } }
@@ -341,21 +335,17 @@ async function bindOne(
   bind: BindSpec,
   previous: Binding | undefined,
 ): Promise<Binding> {
-  const response = await session.bind({
-    ...(previous ? { Id: previous.id } : {}),
-    Proto: bind.proto,
-    ForwardsTo: spec.upstream.shown,
-    ForwardsProto: spec.forwardsProto,
-    Opts: previous ? keepAddress(bind, previous) : bind.opts,
-    Extra: {
-      Name: name,
-      Token: previous?.token ?? '',
-      Metadata: spec.metadata,
-      Description: spec.description,
-      Bindings: [...spec.bindings],
-      PoolingEnabled: spec.poolingEnabled,
-    },
-  })
+  const request = toBindRequest(spec, name, bind)
+  const response = await session.bind(
+    previous
+      ? {
+          ...request,
+          Id: previous.id,
+          Opts: keepAddress(bind, previous),
+          Extra: { ...request.Extra, Token: previous.token },
+        }
+      : request,
+  )
   return { id: response.Id, token: response.Extra.Token, url: response.URL, proto: response.Proto }
 }
 
@@ -368,12 +358,7 @@ function keepAddress(bind: BindSpec, previous: Binding): BindSpec['opts'] {
 }
 
 async function bindLabels(session: LeggedSession, spec: AgentTunnelSpec): Promise<Binding> {
-  const response = await session.startTunnelWithLabel({
-    Labels: { ...spec.labels },
-    ForwardsTo: spec.upstream.shown,
-    ForwardsProto: spec.forwardsProto,
-    Metadata: spec.metadata,
-  })
+  const response = await session.startTunnelWithLabel(toLabelRequest(spec))
   return { id: response.Id, token: '', url: '', proto: '' }
 }
 
