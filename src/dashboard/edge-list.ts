@@ -1,7 +1,8 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { requirePrincipal } from '../api/index.ts'
+import { matchesWords, requirePrincipal, searchWords } from '../api/index.ts'
 import { formatTimestamp } from '../base/clock.ts'
+import { hostOf } from '../base/hostport.ts'
 import type { Row, Store } from '../store/index.ts'
 import type { EdgeListing } from './page-data.ts'
 import { scanAll } from './scan.ts'
@@ -16,6 +17,8 @@ const WHOLE_NUMBER = Type.String({ pattern: '^[0-9]{1,7}$' })
 const edgeQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 200 })),
   kind: Type.Optional(Type.Enum(['https', 'tls', 'tcp'])),
+  /** Only the edges of these host names, with commas. */
+  hosts: Type.Optional(Type.String({ maxLength: 16_384 })),
   sort: Type.Optional(Type.Enum(['name', 'kind', 'host', 'created'])),
   order: Type.Optional(Type.Enum(['ascending', 'descending'])),
   offset: Type.Optional(WHOLE_NUMBER),
@@ -76,13 +79,14 @@ async function listEdges(store: Store, accountId: string): Promise<EdgeListing[]
 /** The edges that match, in the order that was asked for. */
 function selectEdges(
   edges: readonly EdgeListing[],
-  { q = '', kind, sort, order = 'ascending' }: EdgeQuery,
+  { q = '', kind, hosts, sort, order = 'ascending' }: EdgeQuery,
 ): EdgeListing[] {
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean)
+  const words = searchWords(q)
+  const served = hosts === undefined ? undefined : new Set(hosts.split(','))
   const selected = edges.filter((edge) => {
     if (kind !== undefined && edge.kind !== kind) return false
-    const text = [edge.description, ...edge.hostports, edge.id].join(' ').toLowerCase()
-    return words.every((word) => text.includes(word))
+    if (served !== undefined && !edge.hostports.some((hostport) => served.has(hostOf(hostport)))) return false
+    return matchesWords([edge.description, ...edge.hostports, edge.id], words)
   })
   if (sort === undefined) return selected
   const direction = order === 'descending' ? -1 : 1

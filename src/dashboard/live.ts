@@ -132,7 +132,7 @@ async function renderState(
     revision: changes.revisionOf(accountId),
     deletions: changes.lastDeletion(),
     ...(edgeId !== undefined && {
-      places: (await scopes.countsOf(accountId, edgeId)).map(({ scopeId, counters }) => ({
+      scopes: (await scopes.countsOf(accountId, edgeId)).map(({ scopeId, counters }) => ({
         id: scopeId,
         ...counters,
       })),

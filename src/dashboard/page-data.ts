@@ -120,7 +120,7 @@ export interface LiveTotals extends TrafficTotals {
   /** Grows when such a resource is deleted, in any account. */
   readonly deletions: number
   /** Only when an edge was requested. */
-  readonly places?: readonly (ScopeCounters & { readonly id: string })[]
+  readonly scopes?: readonly (ScopeCounters & { readonly id: string })[]
   readonly broken?: readonly { readonly id: string; readonly module: string; readonly reason: string }[]
 }
 

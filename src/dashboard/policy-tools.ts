@@ -9,7 +9,7 @@ import type { PolicyJob, PolicyJobResult } from './policy-jobs.ts'
 const attachment = Type.Object(
   {
     protocol: Type.Enum(['http', 'https', 'tcp', 'tls'] satisfies Attachment['protocol'][]),
-    place: Type.Enum(['endpoint', 'cloud', 'route', 'edge'] satisfies Attachment['place'][]),
+    kind: Type.Enum(['endpoint', 'cloud', 'route', 'edge'] satisfies Attachment['kind'][]),
   },
   { additionalProperties: false },
 )

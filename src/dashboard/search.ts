@@ -1,6 +1,5 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { fieldProblem, requirePrincipal } from '../api/index.ts'
-import { prefixOf } from '../base/id.ts'
+import { fieldProblem, matchesWords, requirePrincipal, searchableTexts, searchWords } from '../api/index.ts'
 import { allResources, hasRole, type Resource, type Role } from '../resources/index.ts'
 import type { Row, Store } from '../store/index.ts'
 import type { OnlineAgents } from './agent-list.ts'
@@ -45,7 +44,7 @@ export function mountSearch(
       const { q = '' } = request.query
       if (typeof q !== 'string' || q.length > MAX_QUERY_LENGTH)
         throw fieldProblem('q', 'invalid_field', `q has at most ${MAX_QUERY_LENGTH} characters.`)
-      const words = q.toLowerCase().split(/\s+/).filter(Boolean)
+      const words = searchWords(q)
       if (words.length === 0) return { hits: [], incomplete: false }
       const live = searchOnline(online, accountId, words)
       const stored = await searchStored(store, accountId, role, words)
@@ -132,18 +131,5 @@ function shortFields(record: Readonly<Record<string, unknown>>): Record<string, 
   )
 }
 
-/** Whether every word occurs in a field. An id, its own or of another resource, matches from its beginning only. */
-function matches({ id, fields }: SearchHit, words: readonly string[]): boolean {
-  const texts = Object.values(fields).flatMap((value) =>
-    typeof value === 'string'
-      ? [value]
-      : Array.isArray(value)
-        ? (value as string[])
-        : Object.entries(value as object).map(([key, each]) => `${key}=${each}`),
-  )
-  return words.every((word) =>
-    [id, ...texts].some((text) =>
-      prefixOf(text) === undefined ? text.toLowerCase().includes(word) : text.toLowerCase().startsWith(word),
-    ),
-  )
-}
+const matches = ({ id, fields }: SearchHit, words: readonly string[]) =>
+  matchesWords([id, ...searchableTexts(fields)], words)

@@ -267,7 +267,7 @@ export const resourcePages: readonly ResourcePages[] = [
     key: 'u',
     adminOnly: true,
     lead: 'People with access to this account, and their roles.',
-    emptyText: 'Add a person with their email address, then invite them by a link on their page.',
+    emptyText: 'Add a person with their email address, then invite them with a link on their page.',
     columns: [
       { title: 'Email', field: 'email' },
       nameColumn,

@@ -11,7 +11,7 @@ const search = createSearchIndex([
     url: '/d',
     page: 'Errors',
     heading: 'ERR_ADIT_3200',
-    text: 'No tunnel and no edge serves this name now.',
+    text: 'No tunnel or edge serves this name right now.',
   },
 ])
 const urls = (query: string) => search(query).map(({ url }) => url)

@@ -17,13 +17,13 @@ function describeState({ state, session }: FeedView): { kind: string; label: str
     return {
       kind: 'lost',
       label: 'Agent not reachable',
-      note: 'The agent has stopped or does not respond. The requests below are the last it sent; this page reconnects by itself.',
+      note: 'The agent has stopped or does not respond. The requests below are the last it sent; this page reconnects automatically.',
     }
   if (session === 'online' || session === '') return { kind: 'live', label: 'Online' }
   return {
     kind: 'waiting',
     label: session === 'reconnecting' ? 'Reconnecting to the server' : 'Connecting to the server',
-    note: 'The agent has no connection to the server, so visitors cannot reach the tunnels. It retries by itself; replays work.',
+    note: 'The agent has no connection to the server, so visitors cannot reach the tunnels. It retries automatically; replays still work.',
   }
 }
 

@@ -7,6 +7,7 @@ import { decodePath } from './decoded-path.ts'
 import { type LoadedExchange, loadExchange } from './exchange.ts'
 import { FrameList } from './frame-list.tsx'
 import { MessageView, type Tab } from './message-view.tsx'
+import { PolicyActions } from './policy-actions.tsx'
 import { ReplayForm } from './replay-form.tsx'
 import { replayBlockedReason } from './replayable.ts'
 import { StatusCode } from './request-list.tsx'
@@ -49,6 +50,7 @@ export function Detail(props: Props) {
         <RequestLine uri={capture.request.uri} method={capture.request.method} />
         <RequestFacts capture={capture} />
         {capture.timing && <Timing timing={capture.timing} inFlight={capture.in_flight} />}
+        {capture.policy && <PolicyActions actions={capture.policy} />}
         <Actions {...props} capture={capture} exchange={exchange} httpTunnels={httpTunnels} />
         {reason !== undefined && <p className="note">{reason}</p>}
         {capture.error !== undefined && <p className="note error">{capture.error}</p>}

@@ -208,7 +208,7 @@ function captureActions({
       const ids = new Set(matches.map(({ id }) => id))
       const har = await collectHar(ids)
       saveFile(JSON.stringify(har, null, 1), 'adit.har', 'application/json')
-      return `Exported ${ids.size} requests.`
+      return `Exported ${countRequests(ids.size)}.`
     })
   return { replay, pin, exportHar }
 }
@@ -373,7 +373,7 @@ function describeCapture(captures: readonly CaptureView[], id: string): string {
 
 function formatCounts(matchCount: number, view: FeedView, search: string, searching: boolean): string {
   const total = view.captures.length
-  const countText = search.trim() === '' ? `${total} requests` : `${matchCount} of ${total} requests`
+  const countText = search.trim() === '' ? countRequests(total) : `${matchCount} of ${countRequests(total)}`
   const pauseText = view.paused ? ` · paused, ${view.pendingCount} waiting` : ''
   return countText + (searching ? ' · searching bodies…' : '') + pauseText
 }
@@ -414,3 +414,5 @@ async function collectHar(ids: ReadonlySet<string>): Promise<object> {
   }
   return toHar(captures.reverse(), agent_version)
 }
+
+const countRequests = (count: number) => (count === 1 ? '1 request' : `${count} requests`)

@@ -1,5 +1,5 @@
 const ACRONYMS = new Set(
-  'acl api arn ca cidr dns http https id ids ip ips jwt oauth oidc pem rsa saml sni ssh ssl sso tcp tls ttl uri url urls xml'.split(
+  'acl api arn ca cidr dns http https id ids ip ips jws jwt oauth oidc pem rsa saml sni ssh ssl sso tcp tls ttl uri url urls xml'.split(
     ' ',
   ),
 )
@@ -8,6 +8,8 @@ const ACRONYMS = new Set(
 const LABELS: Readonly<Record<string, string>> = {
   acl: 'Bind rules',
   addr: 'Address',
+  additional_jkus: 'Key set URLs',
+  reserved_addrs: 'Reserved addresses',
   auth: 'Cloud credentials',
   ca_pem: 'Certificate (PEM)',
   certificate_pem: 'Certificate chain (PEM)',

@@ -24,7 +24,7 @@ export function Page({
       <header className="page-head">
         {back && (
           <a className="page-back" href={hrefTo(back.path)}>
-            <span aria-hidden="true">←</span> {back.title}
+            <span aria-hidden="true">←</span> <bdi>{back.title}</bdi>
           </a>
         )}
         <h1 tabIndex={-1} dir="auto">

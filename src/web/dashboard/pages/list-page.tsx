@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import { type Column, type LoadState, LoadStatus, Page, Search, Table } from '../kit/index.ts'
+import { type Column, type LoadState, LoadStatus, Page, Pager, Search, Table } from '../kit/index.ts'
 import './pages.css'
 
 interface ListPageProps<T> {
@@ -16,41 +16,42 @@ interface ListPageProps<T> {
   /** The text of an item that the search looks in. */
   textOf: (item: T) => string
   columns: readonly Column<T>[]
-  /** Controls beside the search; `items` are what they let through, of `total`. */
-  filters?: ReactNode
-  total?: number | undefined
 }
 
-/** A page with a table of loaded items that can be searched. */
+const PAGE_SIZE = 50
+
+/** A page with a table of loaded items that can be searched: for items that the API cannot list one by one. */
 export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
-  const {
-    title,
-    lead,
-    actions,
-    notice,
-    load,
-    items,
-    empty,
-    textOf,
-    columns,
-    filters,
-    total = items?.length,
-  } = props
-  const [search, setSearch] = useState('')
+  const { title, lead, actions, notice, load, items, empty, textOf, columns } = props
+  const [{ search, page }, setView] = useState({ search: '', page: 1 })
   const rows = items?.filter((item) => textOf(item).toLowerCase().includes(search.toLowerCase()))
   return (
     <Page title={title} lead={lead} actions={actions}>
       {notice}
       <LoadStatus load={load} />
-      {total === 0 && empty}
-      {rows && total !== 0 && (
+      {items?.length === 0 && empty}
+      {rows && items?.length !== 0 && (
         <>
           <div className="tools">
-            <Search label={`Search ${title.toLowerCase()}`} value={search} onValue={setSearch} />
-            {filters}
+            <Search
+              label={`Search ${title.toLowerCase()}`}
+              value={search}
+              onValue={(value) => setView({ search: value, page: 1 })}
+            />
           </div>
-          <Table label={title} columns={columns} rows={rows} keyOf={({ id }) => id} />
+          <Table
+            label={title}
+            columns={columns}
+            rows={rows.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE)}
+            keyOf={({ id }) => id}
+          />
           {rows.length === 0 && <p className="quiet">No matches.</p>}
+          <Pager
+            page={page}
+            pageSize={PAGE_SIZE}
+            matching={rows.length}
+            onPage={(next) => setView({ search, page: next })}
+          />
         </>
       )}
     </Page>

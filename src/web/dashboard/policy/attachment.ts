@@ -4,8 +4,8 @@ import type { Values } from '../form/model.ts'
 const PROTOCOLS = ['http', 'https', 'tcp', 'tls'] as const
 
 /** A URL for a trial of the policy: that of the endpoint, or an example. */
-export function trialUrl({ place, protocol }: PolicyAttachment, { url }: Values): string {
-  const own = place === 'cloud' ? String(url ?? '').replace('://*.', '://app.') : ''
+export function trialUrl({ kind, protocol }: PolicyAttachment, { url }: Values): string {
+  const own = kind === 'cloud' ? String(url ?? '').replace('://*.', '://app.') : ''
   return URL.canParse(own) ? new URL(own).href : `${protocol}://app.example.com/`
 }
 
@@ -20,11 +20,11 @@ export function policyAttachment(
 ): PolicyAttachment | undefined {
   if (field === 'traffic_policy' && /^\/endpoints(?:\/|$)/.test(apiPath)) {
     const scheme = String(values.url ?? '').split(':')[0]
-    return { place: 'cloud', protocol: PROTOCOLS.find((protocol) => protocol === scheme) ?? 'https' }
+    return { kind: 'cloud', protocol: PROTOCOLS.find((protocol) => protocol === scheme) ?? 'https' }
   }
   const isModule = field === 'value' && apiPath.endsWith('/traffic_policy')
   if (!isModule && field !== 'traffic_policy.value') return undefined
   const [, kind] = /^\/edges\/(https|tls|tcp)(?:\/|$)/.exec(apiPath) ?? []
   const protocol = PROTOCOLS.find((each) => each === kind)
-  return protocol && { protocol, place: protocol === 'https' ? 'route' : 'edge' }
+  return protocol && { protocol, kind: protocol === 'https' ? 'route' : 'edge' }
 }

@@ -4,7 +4,7 @@ import type { PolicyAttachment } from '../../../dashboard/page-data.ts'
 export interface GalleryPolicy {
   readonly title: string
   /** What it can be used for as it is. */
-  readonly places: readonly PolicyAttachment['place'][]
+  readonly kinds: readonly PolicyAttachment['kind'][]
   readonly text: string
 }
 
@@ -20,7 +20,7 @@ const forwardTo = (name: string) => `
 export const gallery: readonly GalleryPolicy[] = [
   {
     title: 'Forward by path',
-    places: ['cloud'],
+    kinds: ['cloud'],
     text: `on_http_request:
   - name: orders
     expressions: ["req.url.path.startsWith('/orders')"]
@@ -32,7 +32,7 @@ export const gallery: readonly GalleryPolicy[] = [
   },
   {
     title: 'Maintenance page',
-    places: ['cloud', 'route'],
+    kinds: ['cloud', 'route'],
     text: `on_http_request:
   - name: maintenance
     actions:
@@ -47,7 +47,7 @@ export const gallery: readonly GalleryPolicy[] = [
   },
   {
     title: 'Sign-in for one company',
-    places: ['route'],
+    kinds: ['route'],
     text: `on_http_request:
   - name: sign in
     actions:
@@ -64,7 +64,7 @@ export const gallery: readonly GalleryPolicy[] = [
   },
   {
     title: 'Rate limit by visitor',
-    places: ['route'],
+    kinds: ['route'],
     text: `on_http_request:
   - name: limit
     actions:
@@ -79,7 +79,7 @@ export const gallery: readonly GalleryPolicy[] = [
   },
   {
     title: 'Security headers',
-    places: ['route'],
+    kinds: ['route'],
     text: `on_http_response:
   - name: security headers
     actions:
@@ -95,7 +95,7 @@ export const gallery: readonly GalleryPolicy[] = [
   },
   {
     title: 'No bots',
-    places: ['route'],
+    kinds: ['route'],
     text: `on_http_request:
   - name: no bots
     expressions: ["req.user_agent.is_bot"]
@@ -104,8 +104,8 @@ export const gallery: readonly GalleryPolicy[] = [
 `,
   },
   {
-    title: 'Some addresses only',
-    places: ['edge'],
+    title: 'Selected addresses only',
+    kinds: ['edge'],
     text: `on_tcp_connect:
   - name: office only
     actions:

@@ -29,7 +29,7 @@ export default function PolicyEditor({
 }) {
   const { check, error } = useCheck(value, attachment)
   const area = useRef<HTMLTextAreaElement>(null)
-  const examples = gallery.filter(({ places }) => places.includes(attachment.place))
+  const examples = gallery.filter(({ kinds }) => kinds.includes(attachment.kind))
 
   /** Replaces a part of the text as if it was typed, so that the browser can undo it. */
   const insert = (from: number, to: number, text: string) => {
@@ -94,7 +94,7 @@ export default function PolicyEditor({
 }
 
 /** Checks a text when typing pauses. The latest result stays until the next is there. */
-function useCheck(policy: string, { protocol, place }: PolicyAttachment) {
+function useCheck(policy: string, { protocol, kind }: PolicyAttachment) {
   const [state, setState] = useState<{ check?: PolicyCheck; error?: string }>({})
   useEffect(() => {
     let cancelled = false
@@ -102,7 +102,7 @@ function useCheck(policy: string, { protocol, place }: PolicyAttachment) {
       try {
         const check = await api.post<PolicyCheck>('/dashboard/api/policy_check', {
           policy,
-          attachment: { protocol, place },
+          attachment: { protocol, kind },
         })
         if (!cancelled) setState({ check })
       } catch (error) {
@@ -113,7 +113,7 @@ function useCheck(policy: string, { protocol, place }: PolicyAttachment) {
       cancelled = true
       clearTimeout(timer)
     }
-  }, [policy, protocol, place])
+  }, [policy, protocol, kind])
   return state
 }
 

@@ -4,7 +4,7 @@ const PHASE_TITLES: Readonly<Record<PolicyRuleOutline['phase'], string>> = {
   on_tcp_connect: 'Connection',
   on_http_request: 'Request',
   on_http_response: 'Response',
-  on_event_stream_message: 'Message of an event stream',
+  on_event_stream_message: 'Event stream message',
 }
 
 /** Draws the way of a request through the rules of a policy. */
@@ -26,7 +26,7 @@ export function PolicyPath({
           // biome-ignore lint/suspicious/noArrayIndexKey: a rule is its position.
           <Rule key={index} rule={rule} />
         ))}
-        {attachment.place !== 'cloud' && <li className="end">Upstream</li>}
+        {attachment.kind !== 'cloud' && <li className="end">Upstream</li>}
         {after.map((rule, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a rule is its position.
           <Rule key={index} rule={rule} />

@@ -23,9 +23,7 @@ interface ChildItemsProps<T extends Item> {
   singular: string
   /** The path of the items in the API. */
   path: string
-  /** Those that are read; `items` are the ones to show. */
   list: PagedList<T>
-  items?: readonly T[]
   columns: readonly Column<T>[]
   nameOf: (item: T) => string
   /** The field that refers to the parent. */
@@ -39,7 +37,8 @@ interface ChildItemsProps<T extends Item> {
 
 /** The items that belong to a resource, on its page: listed, and created, edited and deleted in dialogs. */
 export function ChildItems<T extends Item>(props: ChildItemsProps<T>) {
-  const { title, singular, path, list, items = list.items, nameOf, mayChange, notice, emptyText } = props
+  const { title, singular, path, list, nameOf, mayChange, notice, emptyText } = props
+  const { items } = list
   const [edited, setEdited] = useState<T | 'new'>()
   const [deleted, setDeleted] = useState<T>()
   const add = mayChange && <Button onClick={() => setEdited('new')}>Add a {singular}</Button>

@@ -24,8 +24,10 @@ const COLUMNS: readonly Column<Rule>[] = [
 
 /** The rules of an IP policy. */
 export default function IpRules({ item }: ExtraProps) {
-  // The API lists the rules of all policies together, so this reads all of them.
-  const list = useList<Rule>('/ip_policy_rules', 'ip_policy_rules', true)
+  const list = useList<Rule>('/ip_policy_rules', 'ip_policy_rules', {
+    filter: `obj.ip_policy.id == "${item.id}"`,
+    all: true,
+  })
   const restricted = useIsRestricted(item.id)
   const mayChange = useCanChange() && restricted === false
   return (
@@ -34,7 +36,6 @@ export default function IpRules({ item }: ExtraProps) {
       singular="rule"
       path="/ip_policy_rules"
       list={list}
-      items={list.items.filter(({ ip_policy }) => ip_policy.id === item.id)}
       columns={COLUMNS}
       nameOf={({ cidr }) => cidr}
       parent={{ ip_policy_id: item.id }}

@@ -1,9 +1,7 @@
 import { type ReactNode, useState } from 'react'
-import { Button, type Column, EmptyState, LoadError, Loading, Search, Table } from '../kit/index.ts'
-import { type PagedList, useList } from './use-list.ts'
-
-// A longer result is not usable; refine the search instead.
-const MAX_ROWS = 200
+import { Button, type Column, EmptyState, LoadStatus, Search, Table } from '../kit/index.ts'
+import { type ListOptions, type PagedList, useList } from './use-list.ts'
+import './resource.css'
 
 /** A list with a search. */
 export interface SearchedList<T> extends PagedList<T> {
@@ -14,10 +12,14 @@ export interface SearchedList<T> extends PagedList<T> {
 }
 
 /** Reads a list of the API for a page with a search field. */
-export function useSearchedList<T>(path: string, key: string): SearchedList<T> {
+export function useSearchedList<T>(
+  path: string,
+  key: string,
+  options: Omit<ListOptions, 'search'> = {},
+): SearchedList<T> {
   const [search, setSearch] = useState('')
-  const list = useList<T>(path, key, search.trim() !== '')
-  return { ...list, search, setSearch, empty: list.items.length === 0 && !list.loading && !list.error }
+  const list = useList<T>(path, key, { ...options, search: search.trim() })
+  return { ...list, search, setSearch, empty: list.searched === '' && list.items.length === 0 }
 }
 
 /** The search field, the table and the paging controls. */
@@ -27,6 +29,7 @@ export function ListBody<T extends { readonly id: string }>({
   subject = lowerFirst(title),
   columns,
   empty,
+  filters,
 }: {
   list: SearchedList<T>
   title: string
@@ -35,62 +38,40 @@ export function ListBody<T extends { readonly id: string }>({
   columns: readonly Column<T>[]
   /** Shown when the list has no items. */
   empty: ReactNode
+  /** Controls beside the search; they stay when the list has no items. */
+  filters?: ReactNode
 }) {
-  const { search, setSearch, items, loading } = list
-  const query = search.trim()
-  const matches = query === '' ? items : items.filter((item) => matchesSearch(item, query))
-  const visible = query === '' ? matches : matches.slice(0, MAX_ROWS)
-  if (list.empty && query === '') return empty
+  const { search, setSearch, searched, items } = list
+  if (list.empty && filters === undefined) return empty
   return (
     <>
-      {list.error && <LoadError error={list.error} retry={list.reload} />}
+      <LoadStatus load={list} />
       <div className="tools">
         <Search label={`Search ${subject}`} value={search} onValue={setSearch} />
+        {filters}
         <p className="counts" role="status">
-          {query !== '' && !loading && `${matches.length} of ${items.length}`}
+          {searched && items.length > 0 && describeCount(items.length, list.more)}
         </p>
       </div>
-      {visible.length > 0 && <Table label={title} columns={columns} rows={visible} keyOf={({ id }) => id} />}
-      {loading && <Loading />}
-      {query !== '' && !loading && matches.length === 0 && (
+      {items.length > 0 && <Table label={title} columns={columns} rows={items} keyOf={({ id }) => id} />}
+      {list.empty && empty}
+      {searched && items.length === 0 && (
         <EmptyState title="No matches" action={<Button onClick={() => setSearch('')}>Clear search</Button>}>
-          Nothing here contains “{query}”.
+          Nothing here contains “{searched}”.
         </EmptyState>
       )}
       <footer className="table-foot">
-        {matches.length > visible.length && (
-          <p>Only the first {MAX_ROWS} matches are shown. Refine your search.</p>
-        )}
-        {list.incomplete && <p>Only the newest {items.length} were searched.</p>}
-        {list.more && !loading && <Button onClick={list.loadMore}>Show older</Button>}
+        {list.more && <Button onClick={list.loadMore}>Show older</Button>}
       </footer>
     </>
   )
 }
 
+function describeCount(count: number, more: boolean): string {
+  return `${count}${more ? ' or more' : ''} ${count === 1 && !more ? 'match' : 'matches'}`
+}
+
 /** `tunnel credentials` for `Tunnel credentials`, but `API keys` unchanged. */
 export function lowerFirst(title: string): string {
   return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
-}
-
-const ID = /^[a-z]+_[0-9A-Za-z]{10,}$/
-const UNSEARCHED_FIELDS = new Set(['uri', 'created_at', 'at', 'hash'])
-
-/** Whether every word occurs in some field of the item. */
-function matchesSearch(item: unknown, search: string): boolean {
-  const texts = textsIn(item)
-  return search
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) =>
-      texts.some((text) =>
-        ID.test(text) ? text.toLowerCase().startsWith(word) : text.toLowerCase().includes(word),
-      ),
-    )
-}
-
-function textsIn(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(textsIn)
-  if (typeof value !== 'object' || value === null) return [String(value ?? '')]
-  return Object.entries(value).flatMap(([name, each]) => (UNSEARCHED_FIELDS.has(name) ? [] : textsIn(each)))
 }

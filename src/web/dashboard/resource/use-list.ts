@@ -1,70 +1,75 @@
-import { useCallback, useEffect, useRef, useState } from 'react'
-import { ApiError, api, errorMessage } from '../api.ts'
+import { useState } from 'react'
+import { api } from '../api.ts'
 import { nextPath } from '../form/references.ts'
+import type { LoadState } from '../kit/index.ts'
+import { useLoad } from '../pages/list-all.ts'
 
 const PAGE_SIZE = 50
-// The maximum a search reads; more would take too long in the browser and on the server.
-const MAX_SEARCHED_ITEMS = 5000
+/** The maximum of a list that is shown whole. */
+const MAX_ITEMS = 5000
+/** The API looks at 2,000 items for each call with a filter, and may find none. */
+const MAX_CALLS_PER_PAGE = 20
+/** The limit of the API for one call. */
+const MAX_ITEMS_PER_CALL = 100
 
-/** A list that grows page by page. */
-export interface PagedList<T> {
-  readonly items: readonly T[]
-  readonly loading: boolean
-  readonly error: ApiError | undefined
-  /** More can be loaded. */
-  readonly more: boolean
-  /** The search reached its limit, and there are more items. */
-  readonly incomplete: boolean
-  loadMore(): void
-  reload(): void
+/** Which items a list shows, and when it is read again. */
+export interface ListOptions {
+  /** An expression of the API that items match. */
+  readonly filter?: string | undefined
+  /** Words that items contain. */
+  readonly search?: string
+  /** Reads everything at once instead of the first page. */
+  readonly all?: boolean
+  /** Reads the list again when it changes. */
+  readonly version?: string
+  readonly everyMs?: number
 }
 
-/** Reads a list page by page, newest first; while searching, all pages up to the limit. */
-export function useList<T>(path: string, key: string, searching: boolean): PagedList<T> {
-  const [items, setItems] = useState<readonly T[]>([])
-  const firstPage = `${path}${path.includes('?') ? '&' : '?'}limit=${PAGE_SIZE}`
-  const [next, setNext] = useState<string | null>(firstPage)
-  const [error, setError] = useState<ApiError>()
-  const [requestedPages, setRequestedPages] = useState(1)
-  const [reloadCount, setReloadCount] = useState(0)
-  const pagesRead = useRef(0)
+/** A list that grows page by page. */
+export interface PagedList<T> extends Omit<LoadState<unknown>, 'value'> {
+  readonly items: readonly T[]
+  /** The words that the items contain; undefined until there are any. While a search runs, those of the one before. */
+  readonly searched: string | undefined
+  /** More can be loaded. */
+  readonly more: boolean
+  loadMore(): void
+}
 
-  const targetPages = searching ? Math.ceil(MAX_SEARCHED_ITEMS / PAGE_SIZE) : requestedPages
-  // biome-ignore lint/correctness/useExhaustiveDependencies: reloadCount repeats the request after an error.
-  useEffect(() => {
-    if (next === null || pagesRead.current >= targetPages) return
-    const controller = new AbortController()
-    api.get<Record<string, unknown>>(next, controller.signal).then(
-      (page) => {
-        if (controller.signal.aborted) return
-        pagesRead.current++
-        setItems((previous) => [...previous, ...(page[key] as T[])])
-        setNext(nextPath(page.next_page_uri))
-        setError(undefined)
-      },
-      (caught: unknown) => {
-        if (!controller.signal.aborted)
-          setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
-      },
-    )
-    return () => controller.abort()
-  }, [next, targetPages, key, reloadCount])
-
-  const reload = useCallback(() => {
-    pagesRead.current = 0
-    setItems([])
-    setError(undefined)
-    setNext(firstPage)
-    setReloadCount((count) => count + 1)
-  }, [firstPage])
-
+/** Reads a list of the API page by page, newest first. The server filters and searches. */
+export function useList<T>(path: string, key: string, options: ListOptions = {}): PagedList<T> {
+  const { search = '', all = false, version = '', everyMs } = options
+  const filter = [options.filter && `(${options.filter})`, search && `search(obj, ${JSON.stringify(search)})`]
+    .filter(Boolean)
+    .join(' && ')
+  const query = `${path}?${filter && `filter=${encodeURIComponent(filter)}&`}`
+  const [requested, setRequested] = useState({ query, pages: 1 })
+  const pages = requested.query === query ? requested.pages : 1
+  const wanted = all ? MAX_ITEMS : pages * PAGE_SIZE
+  const { value, ...load } = useLoad(
+    async (signal) => ({ ...(await readItems<T>(query, key, wanted, signal)), search }),
+    {
+      key: `${query} ${wanted} ${version}`,
+      ...(everyMs !== undefined && { everyMs }),
+    },
+  )
   return {
-    items,
-    loading: next !== null && pagesRead.current < targetPages && error === undefined,
-    error,
-    more: next !== null && !searching,
-    incomplete: next !== null && searching && pagesRead.current >= targetPages,
-    loadMore: () => setRequestedPages(pagesRead.current + 1),
-    reload,
+    ...load,
+    items: value?.items ?? [],
+    searched: value?.search,
+    more: value?.more ?? false,
+    loadMore: () => setRequested({ query, pages: pages + 1 }),
   }
+}
+
+/** The newest items, at most as many as wanted, and whether there may be more. */
+async function readItems<T>(query: string, key: string, wanted: number, signal: AbortSignal) {
+  const items: T[] = []
+  const maxCalls = Math.ceil(wanted / PAGE_SIZE) * MAX_CALLS_PER_PAGE
+  let next: string | null = `${query}limit=${Math.min(wanted, MAX_ITEMS_PER_CALL)}`
+  for (let calls = 0; next !== null && items.length < wanted && calls < maxCalls; calls++) {
+    const page: Record<string, unknown> = await api.get<Record<string, unknown>>(next, signal)
+    items.push(...(page[key] as T[]))
+    next = nextPath(page.next_page_uri)
+  }
+  return { items: items.slice(0, wanted), more: next !== null || items.length > wanted }
 }

@@ -8,8 +8,10 @@ import { IdLink } from './value-view.tsx'
 
 /** The browsers in which an application user is signed in. */
 export default function UserSessions({ item }: ExtraProps) {
-  const filter = encodeURIComponent(`obj.application_user.id == "${item.id}"`)
-  const list = useList<ApplicationSession>(`/app/sessions?filter=${filter}`, 'application_sessions', true)
+  const list = useList<ApplicationSession>('/app/sessions', 'application_sessions', {
+    filter: `obj.application_user.id == "${item.id}"`,
+    all: true,
+  })
   const columns: Column<ApplicationSession>[] = [
     { title: 'Signed in to', render: ({ id, public_url }) => <IdLink id={id} name={public_url} /> },
     { title: 'IP address', render: ({ browser_session }) => <code>{browser_session.ip_address}</code> },
@@ -41,7 +43,7 @@ export default function UserSessions({ item }: ExtraProps) {
       {loading && <Loading />}
       {items.length > 0 && <Table label="Sessions" columns={columns} rows={items} keyOf={({ id }) => id} />}
       {items.length === 0 && !loading && !error && (
-        <EmptyState title="Not signed in">The visitor has no session now.</EmptyState>
+        <EmptyState title="Not signed in">The visitor has no active session.</EmptyState>
       )}
     </Card>
   )

@@ -17,7 +17,7 @@ const FORM = { omit: ['vault_name'] }
 
 /** The secrets of a vault. */
 export default function VaultSecrets({ item }: ExtraProps) {
-  const list = useList<Secret>(`/vaults/${item.id}/secrets`, 'secrets', false)
+  const list = useList<Secret>(`/vaults/${item.id}/secrets`, 'secrets')
   return (
     <ChildItems
       title="Secrets"

@@ -65,7 +65,9 @@ export default function AuditPage() {
 }
 
 function Records({ expression, onClear }: { expression: string; onClear: () => void }) {
-  const list = useSearchedList<AuditRecord>(pathWith(expression), 'audit_events')
+  const list = useSearchedList<AuditRecord>('/audit_events', 'audit_events', {
+    filter: expression || undefined,
+  })
   return (
     <ListBody
       list={list}

@@ -26,7 +26,7 @@ import { ConfigurationView, IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
-import { edgesServing, listEdges } from '../edges/edges.ts'
+import { listEdgesOf } from '../edges/edges.ts'
 import { useLoad } from '../list-all.ts'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
 import type { Domain } from '../resources.ts'
@@ -225,8 +225,8 @@ function CertificateCard({ domain, reload }: { domain: Domain; reload: () => voi
 function ServedByCard({ domain }: { domain: Domain }) {
   const platform = usePlatform()
   const mayChange = useCanChange()
-  const edges = useLoad((signal) => listEdges(signal))
-  const servingEdges = edgesServing(edges.value ?? [], domain.domain)
+  const edges = useLoad((signal) => listEdgesOf([domain.domain], signal))
+  const servingEdges = edges.value ?? []
   const url = httpsUrlOf(domain.domain, platform)
   return (
     <Card title="Served by">

@@ -1,9 +1,9 @@
-import { Badge, ButtonLink, type Column, EmptyState, Time } from '../../kit/index.ts'
+import { Badge, ButtonLink, type Column, EmptyState, Page, Time } from '../../kit/index.ts'
+import { ListBody, useSearchedList } from '../../resource/searched-list.tsx'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
-import { type EdgeListing, edgesServing, listEdges } from '../edges/edges.ts'
-import { listAll, useLoad } from '../list-all.ts'
-import { ListPage } from '../list-page.tsx'
+import { type EdgeListing, edgesServing, listEdgesOf } from '../edges/edges.ts'
+import { useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import { type PlatformInfo, usePlatform } from '../platform.ts'
 import type { Domain } from '../resources.ts'
@@ -14,37 +14,38 @@ export default function DomainsPage() {
   const mayChange = useCanChange()
   const platform = usePlatform()
   const latest = useLive().samples.at(-1)
-  const load = useLoad(
-    async (signal) => {
-      const [domains, edges] = await Promise.all([
-        listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
-        listEdges(signal),
-      ])
-      return { domains, edges }
-    },
-    { everyMs: 10_000, key: versionOf(latest) },
-  )
+  const version = versionOf(latest)
+  const list = useSearchedList<Domain>('/reserved_domains', 'reserved_domains', {
+    version,
+    everyMs: 10_000,
+  })
+  const hosts = list.items.map(({ domain }) => domain)
+  const edges = useLoad((signal) => listEdgesOf(hosts, signal), {
+    key: `${version} ${hosts.join(' ')}`,
+    skip: hosts.length === 0,
+  })
   const create = mayChange && (
     <ButtonLink to="/domains/new" kind="main" shortcut="n">
       New domain
     </ButtonLink>
   )
-  const { domains, edges = [] } = load.value ?? {}
   return (
-    <ListPage
+    <Page
       title="Domains"
       lead="Reserved host names with their certificates. Agents and edges serve them."
-      actions={domains && domains.length > 0 && create}
-      load={load}
-      items={domains}
-      empty={
-        <EmptyState title="No domains yet" action={create}>
-          Reserve a subdomain of the platform, which works immediately, or use your own domain.
-        </EmptyState>
-      }
-      textOf={({ domain, description }) => `${domain} ${description}`}
-      columns={columnsFor(edges, platform)}
-    />
+      actions={!list.empty && create}
+    >
+      <ListBody
+        list={list}
+        title="Domains"
+        columns={columnsFor(edges.value ?? [], platform)}
+        empty={
+          <EmptyState title="No domains yet" action={create}>
+            Reserve a subdomain of the platform, which works immediately, or use your own domain.
+          </EmptyState>
+        }
+      />
+    </Page>
   )
 }
 

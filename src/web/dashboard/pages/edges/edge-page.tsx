@@ -60,7 +60,7 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
   // The audit log records each read of an edge with secrets, so the page reads it only when it has changed.
   const ready = latest !== undefined || live.state === 'lost'
   const edge = useLoad((signal) => api.get<Edge>(path, signal), {
-    key: `${latest?.revision} ${latest?.places?.map(({ id }) => id)}`,
+    key: `${latest?.revision} ${latest?.scopes?.map(({ id }) => id)}`,
     skip: !ready,
   })
   const loadedContext = useFlowContext(versionOf(latest))
@@ -142,7 +142,7 @@ function matchOf({ routes = [] }: Edge, routeId: string): string {
 /** The request count of an edge or route, and its recent rate. */
 function scopeRate({ samples }: Live, scopeId: string): ScopeRate | undefined {
   const total = (sample: Live['samples'][number]) => {
-    const counters = sample.places?.find(({ id }) => id === scopeId)
+    const counters = sample.scopes?.find(({ id }) => id === scopeId)
     return counters ? counters.requests + counters.connections : 0
   }
   const last = samples.at(-1)

@@ -18,6 +18,22 @@ export async function listEdges(signal?: AbortSignal): Promise<readonly EdgeList
   return (await api.get<EdgePage>('/dashboard/api/edges', signal)).edges
 }
 
+/** Host names of 253 characters fit the limit of an address. */
+const MAX_HOSTS_PER_CALL = 50
+
+/** The edges that serve one of the host names. */
+export async function listEdgesOf(
+  hosts: readonly string[],
+  signal?: AbortSignal,
+): Promise<readonly EdgeListing[]> {
+  const calls: Promise<EdgePage>[] = []
+  for (let first = 0; first < hosts.length; first += MAX_HOSTS_PER_CALL) {
+    const query = new URLSearchParams({ hosts: hosts.slice(first, first + MAX_HOSTS_PER_CALL).join(',') })
+    calls.push(api.get<EdgePage>(`/dashboard/api/edges?${query}`, signal))
+  }
+  return (await Promise.all(calls)).flatMap(({ edges }) => edges)
+}
+
 /** The edges that serve a host name. */
 export function edgesServing(edges: readonly EdgeListing[], host: string): EdgeListing[] {
   return edges.filter(({ hostports }) => hostports.some((hostport) => hostOf(hostport) === host))

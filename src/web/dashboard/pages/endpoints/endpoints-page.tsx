@@ -1,30 +1,42 @@
 import { useState } from 'react'
-import { Badge, ButtonLink, type Column, CopyButton, EmptyState, Time } from '../../kit/index.ts'
+import {
+  Badge,
+  Button,
+  ButtonLink,
+  type Column,
+  CopyButton,
+  EmptyState,
+  Page,
+  Time,
+} from '../../kit/index.ts'
+import { ListBody, useSearchedList } from '../../resource/searched-list.tsx'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
-import { useLoad } from '../list-all.ts'
-import { ListPage } from '../list-page.tsx'
 import { useLive, versionOf } from '../live.ts'
 import type { Endpoint } from '../resources.ts'
-import { listEndpoints } from './list-endpoints.ts'
+import '../pages.css'
 
-const KINDS = ['All', 'Agents', 'Edges', 'Cloud'] as const
-type Kind = (typeof KINDS)[number]
-
-const kindOf = ({ edge, type }: Endpoint): Kind =>
-  edge !== null ? 'Edges' : type === 'cloud' ? 'Cloud' : 'Agents'
+/** The kinds of endpoints, and the filter of the API for each. */
+const KINDS = {
+  All: undefined,
+  Agents: "obj.edge == null && obj.type != 'cloud'",
+  Edges: 'obj.edge != null',
+  Cloud: "obj.edge == null && obj.type == 'cloud'",
+} as const
+type Kind = keyof typeof KINDS
 
 /** The list of all online endpoints: of agents and edges, and cloud endpoints. */
 export default function EndpointsPage() {
   const latest = useLive().samples.at(-1)
   const [kind, setKind] = useState<Kind>('All')
   const mayChange = useCanChange()
-  const load = useLoad((signal) => listEndpoints(signal), {
-    key: versionOf(latest),
+  const list = useSearchedList<Endpoint>('/endpoints', 'endpoints', {
+    filter: KINDS[kind],
+    version: versionOf(latest),
   })
   return (
-    <ListPage
+    <Page
       title="Endpoints"
       lead="Public addresses that are online now. Agent endpoints come and go with their agent; those of edges and cloud endpoints are persistent."
       actions={
@@ -37,25 +49,30 @@ export default function EndpointsPage() {
           </>
         )
       }
-      load={load}
-      items={load.value?.filter((each) => kind === 'All' || kind === kindOf(each))}
-      total={load.value?.length}
-      empty={
-        <EmptyState title="No endpoints yet">
-          <p>An agent creates an endpoint when it starts:</p>
-          <CommandLine text="adit http 3000" />
-        </EmptyState>
-      }
-      textOf={({ public_url, name, description, upstream_url }) =>
-        [public_url, name, description, upstream_url].join(' ')
-      }
-      columns={COLUMNS}
-      filters={KINDS.map((each) => (
-        <button type="button" key={each} aria-pressed={kind === each} onClick={() => setKind(each)}>
-          {each}
-        </button>
-      ))}
-    />
+    >
+      <ListBody
+        list={list}
+        title="Endpoints"
+        columns={COLUMNS}
+        filters={(Object.keys(KINDS) as Kind[]).map((each) => (
+          <button type="button" key={each} aria-pressed={kind === each} onClick={() => setKind(each)}>
+            {each}
+          </button>
+        ))}
+        empty={
+          kind === 'All' ? (
+            <EmptyState title="No endpoints yet">
+              <p>An agent creates an endpoint when it starts:</p>
+              <CommandLine text="adit http 3000" />
+            </EmptyState>
+          ) : (
+            <EmptyState title="No matches" action={<Button onClick={() => setKind('All')}>Show all</Button>}>
+              No endpoint of this kind is online.
+            </EmptyState>
+          )
+        }
+      />
+    </Page>
   )
 }
 

@@ -27,7 +27,7 @@ export function ErrorPagePreview({ html, status }: { html: string; status: strin
   }, [shown, status])
   return (
     <figure className="error-page-preview">
-      <figcaption>Preview, with the texts of an example</figcaption>
+      <figcaption>Preview with example texts</figcaption>
       {/* The parent applies the styles, so the frame has its origin; scripts and forms stay off. */}
       <iframe ref={frame} title="Preview of the error page" sandbox="allow-same-origin" inert />
     </figure>

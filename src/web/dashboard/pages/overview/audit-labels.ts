@@ -19,7 +19,7 @@ const DASHBOARD_ACTIONS: Readonly<Record<string, string>> = {
   make_password_link: 'Created a link to set a password',
   set_password: 'Set a password with a link',
   change_password: 'Changed a password',
-  invite_user: 'Invited a user by a link',
+  invite_user: 'Invited a user with a link',
   offer_second_factor: 'Began to set up a second factor',
   confirm_second_factor: 'Switched the second factor on',
   remove_second_factor: 'Switched the second factor off',

@@ -1,9 +1,9 @@
 import { Badge, Card, LoadError, Notice, Page, Time, useApi } from '../../kit/index.ts'
+import { type PagedList, useList } from '../../resource/use-list.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { useSession } from '../../session.ts'
 import { describeCertificate } from '../domains/certificate-labels.ts'
-import { listEndpoints } from '../endpoints/list-endpoints.ts'
 import { listAll, useLoad } from '../list-all.ts'
 import { type Live, ratesOf, type Sample, useLive, versionOf } from '../live.ts'
 import { usePlatform } from '../platform.ts'
@@ -26,25 +26,27 @@ const STATE_BADGES = {
 export default function OverviewPage() {
   const live = useLive()
   const latest = live.samples.at(-1)
-  const endpoints = useLoad((signal) => listEndpoints(signal), {
-    key: versionOf(latest),
-  })
-  const idle = endpoints.value?.length === 0 && latest !== undefined && latest.sessions === 0
+  const endpoints = useList<Endpoint>('/endpoints', 'endpoints', { version: versionOf(latest) })
+  const idle =
+    !endpoints.loading && endpoints.items.length === 0 && latest !== undefined && latest.sessions === 0
   return (
     <Page title="Overview" actions={STATE_BADGES[live.state]}>
-      <Tiles latest={latest} live={live} endpoints={endpoints.value?.length} />
+      <Tiles latest={latest} live={live} endpoints={endpoints.loading ? undefined : countOf(endpoints)} />
       {idle && <FirstSteps />}
       <Attention />
       <EdgelessNotice />
       <TrafficPlots samples={live.samples} />
       <Countries />
       <div className="two-columns">
-        <Endpoints endpoints={endpoints.value} error={endpoints.error} />
+        <Endpoints endpoints={endpoints} />
         <RecentChanges />
       </div>
     </Page>
   )
 }
+
+/** `50+` while there are more than were read. */
+const countOf = ({ items, more }: PagedList<unknown>) => `${items.length}${more ? '+' : ''}`
 
 function Tiles({
   latest,
@@ -53,7 +55,7 @@ function Tiles({
 }: {
   latest: Sample | undefined
   live: Live
-  endpoints: number | undefined
+  endpoints: string | undefined
 }) {
   const requests = ratesOf(live.samples, (sample) => sample.requests)
   const connections = ratesOf(live.samples, (sample) => sample.connections)
@@ -84,13 +86,21 @@ function average(values: readonly number[]): number {
 
 const count = (value: number) => value.toLocaleString('en')
 
+/** Names of the platform are served with its own certificate, and others may have one attached. */
+const MAY_NEED_ATTENTION =
+  'obj.certificate_management_policy != null || (obj.certificate == null && obj.cname_target != null)'
+
 /** Certificates that need action. */
 function Attention() {
   const platform = usePlatform()
   const problems = useLoad(
     async (signal) => {
       const [domains, ingresses] = await Promise.all([
-        listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
+        listAll<Domain>(
+          `/reserved_domains?filter=${encodeURIComponent(MAY_NEED_ATTENTION)}`,
+          'reserved_domains',
+          signal,
+        ),
         listAll<Domain>('/agent_ingresses', 'ingresses', signal),
       ])
       return [
@@ -136,21 +146,16 @@ function EdgelessNotice() {
 
 const MAX_ENDPOINTS = 6
 
-function Endpoints({
-  endpoints,
-  error,
-}: {
-  endpoints: readonly Endpoint[] | undefined
-  error: Error | undefined
-}) {
+function Endpoints({ endpoints }: { endpoints: PagedList<Endpoint> }) {
+  const { items, loading, error } = endpoints
   return (
     <Card title="Endpoints" actions={<a href={hrefTo('/endpoints')}>All endpoints</a>}>
-      {error && endpoints === undefined && <LoadError error={error} />}
-      {endpoints?.length === 0 && (
+      {error && items.length === 0 && <LoadError error={error} />}
+      {!loading && !error && items.length === 0 && (
         <p className="quiet">No agent or edge serves a public address right now.</p>
       )}
       <ul className="plain-list">
-        {endpoints?.slice(0, MAX_ENDPOINTS).map(({ id, public_url, edge, upstream_url, description }) => (
+        {items.slice(0, MAX_ENDPOINTS).map(({ id, public_url, edge, upstream_url, description }) => (
           <li key={id}>
             <a href={/^https?:/.test(public_url) ? public_url : hrefTo('/endpoints')} rel="noreferrer">
               {public_url}
@@ -161,8 +166,11 @@ function Endpoints({
           </li>
         ))}
       </ul>
-      {endpoints && endpoints.length > MAX_ENDPOINTS && (
-        <p className="quiet">and {endpoints.length - MAX_ENDPOINTS} more</p>
+      {items.length > MAX_ENDPOINTS && (
+        <p className="quiet">
+          and {items.length - MAX_ENDPOINTS}
+          {endpoints.more && '+'} more
+        </p>
       )}
     </Card>
   )
