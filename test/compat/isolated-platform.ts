@@ -4,7 +4,16 @@
 // `ngrok` is Adit in drop-in mode (docs/drop-in.md). Needs root, for the namespaces.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -13,15 +22,13 @@ import { connect } from '../../src/agent/index.ts'
 import { startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
 import { createClient } from '../support/api.ts'
-import type { TestPlatform } from '../support/platform.ts'
+import type { Credentials } from '../support/platform.ts'
 
 const ADIT = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 /** Where wrappers download the original. */
 const DOWNLOAD_HOSTS = ['bin.ngrok.com', 'bin.equinox.io']
 /** Names for suites that would reserve theirs elsewhere. */
 const RESERVED_NAMES = { NGROK_HOSTNAME: 'compat.ngrok.io', NGROK_DOMAIN: 'reserved.compat.ngrok.io' }
-
-type Credentials = TestPlatform['credentials']
 
 const [program, ...args] = process.argv.slice(2)
 if (program === undefined) throw new Error('Name the command to run beside the platform.')
@@ -91,7 +98,10 @@ async function serveDownloads(dir: string, credentials: Credentials): Promise<()
   if (executable !== undefined) copyFileSync(executable, join(packed, 'ngrok'))
   else writeFileSync(join(packed, 'ngrok'), `#!/bin/sh\nexec ${link} "$@"\n`, { mode: 0o755 })
   const archive = execFileSync('tar', ['-cz', '-C', packed, 'ngrok'], { maxBuffer: 256 * 1024 * 1024 })
-  const http = createServer((_request, response) => response.end(archive))
+  const zip = join(dir, 'ngrok.zip')
+  spawnSync('python3', ['-m', 'zipfile', '-c', zip, join(packed, 'ngrok')])
+  const zipped = existsSync(zip) ? readFileSync(zip) : archive
+  const http = createServer(({ url = '' }, response) => response.end(url.endsWith('.zip') ? zipped : archive))
   await once(http.listen(0, '127.0.0.1'), 'listening')
   const { port } = http.address() as AddressInfo
   const { agent_addr: connectUrl, ca_file: rootCas, authtoken } = credentials
@@ -117,6 +127,8 @@ function clientEnvironment(dir: string, credentials: Credentials): NodeJS.Proces
     ADIT_CONNECT_CAS: credentials.ca_file,
     ADIT_API_URL: credentials.api_url,
     NGROK_AUTHTOKEN: credentials.authtoken,
+    NGROK_AUTHTOKEN_FREE: credentials.authtoken,
+    NGROK_AUTHTOKEN_PAID: credentials.authtoken,
     NGROK_API_KEY: credentials.api_key,
     ...RESERVED_NAMES,
   }

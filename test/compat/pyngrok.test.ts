@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { reasonToSkip } from '../support/required-programs.ts'
@@ -37,5 +37,5 @@ for (const version of ['8.2.0', '9.1.0'])
     ]
     const { PATH = '' } = process.env
     const { stdout } = await run(isolated(command), { PATH, PYTHONPATH: suite })
-    assertKnownFailures(`pyngrok ${version}`, readFileSync(report, 'utf8'), stdout)
+    assertKnownFailures(`pyngrok ${version}`, report, stdout)
   })
