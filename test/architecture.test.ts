@@ -50,7 +50,7 @@ const TYPE_DIRECTIONS: Record<string, readonly string[]> = {
 /** The executables load each part when it is asked for. */
 const LAZY: Record<string, readonly string[]> = {
   'cli.ts': ['server'],
-  'program.ts': ['agent', 'api-cli', 'policy-cli', 'errors'],
+  'program.ts': ['agent', 'api-cli', 'policy-cli', 'errors', 'sessions'],
 }
 
 /**
@@ -90,12 +90,15 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       // A tunnel's spec says how to forward, forwarding taps what the inspector shows, and a replay is forwarded.
       tunnels: ['.', 'config', 'connect', 'forward', 'log'],
       forward: ['.', 'inspector', 'log', 'tunnels'],
-      inspector: ['.', 'forward', 'tunnels'],
+      inspector: ['.', 'config', 'forward', 'tunnels'],
       'local-api': ['.', 'config', 'connect', 'inspector', 'log', 'tunnels'],
       screen: ['.', 'inspector', 'tunnels'],
       docker: ['connect', 'log', 'tunnels'],
       'command-line': ['commands'],
-      commands: ['.', 'config', 'connect', 'docker', 'local-api', 'log', 'screen', 'tunnels', 'update'],
+      commands: [
+        ...['.', 'config', 'connect', 'docker', 'inspector'],
+        ...['local-api', 'log', 'screen', 'tunnels', 'update'],
+      ],
     },
   },
 }
@@ -333,6 +336,28 @@ test('what a dependency does not promise is used by its adapter alone', async ()
     ADAPTERS.map(({ adapter }) => [adapter]),
   )
   assert.deepEqual(privateMembers, ['src/sessions/ssh/ssh2.ts'])
+})
+
+/**
+ * Where types may have a name that another part has too: pages and the JSON they read show what the server has, the client of
+ * the API has its resources, and CEL has the words of its specification.
+ */
+const OWN_TYPE_NAMES = /^src\/(?:web|api-client|policy\/cel)\/|\/page-data\.ts$/
+
+test('no two files export a type of the same name', async () => {
+  const files = new Map<string, string[]>()
+  for await (const file of glob('src/**/*.ts', { cwd: root })) {
+    if (/\.(test|contract|d)\.ts$|\/testing\//.test(file) || OWN_TYPE_NAMES.test(file)) continue
+    const text = await readFile(join(root, file), 'utf8')
+    for (const [, name] of text.matchAll(/^export (?:abstract )?(?:interface|type|class) (\w+)/gm))
+      files.set(name!, [...(files.get(name!) ?? []), file])
+  }
+
+  assert.ok(files.size > 500)
+  assert.deepEqual(
+    [...files].filter(([, { length }]) => length > 1),
+    [],
+  )
 })
 
 test('direct production dependencies stay few', async () => {

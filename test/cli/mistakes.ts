@@ -87,6 +87,16 @@ export const MISTAKES: readonly Mistake[] = [
     says: text('--inspect must be true or false, not "maybe"'),
   },
   {
+    line: 'adit http 3000 --pooling-weight 20000',
+    offline: true,
+    says: text('--pooling-weight must be a whole number from 0 to 10000, not the number 20000'),
+  },
+  {
+    line: 'adit http 3000 --circuit-breaker half',
+    offline: true,
+    says: text('--circuit-breaker must be a number from 0 to 1, not "half"'),
+  },
+  {
     line: 'adit http 99999',
     offline: true,
     says: text('"99999": a port is a number from 1 to 65535.', 'For example: adit http 3000'),
@@ -280,7 +290,7 @@ export const MISTAKES: readonly Mistake[] = [
     line: 'adit http 3000 --url https://taken.adit.localhost',
     says: text(
       'Session        online',
-      'failed to start tunnel: https://taken.adit.localhost:{https} is already online. Stop the other tunnel, or enable pooling on both (--pooling-enabled) to share the address.',
+      'failed to start tunnel: https://taken.adit.localhost:{https} is already online. It is already bound to another tunnel session: stop that tunnel, or enable pooling on both (--pooling-enabled) to share the address.',
       '',
       'ERR_ADIT_334',
       'adit help ERR_ADIT_334',

@@ -12,7 +12,7 @@ after(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
 })
 
-const CLOUD = { protocol: 'https', place: 'cloud' }
+const CLOUD = { protocol: 'https', kind: 'cloud' }
 const POLICY = `on_http_request:
   - name: greeting
     expressions: ["req.url.path == '/hello'"]
@@ -59,7 +59,7 @@ test('a check of a valid policy outlines its rules, and depends on what the poli
   const { body } = await check(POLICY)
   const route = await check('on_http_request: [{actions: [{type: log, config: {metadata: {a: b}}}]}]', {
     protocol: 'https',
-    place: 'route',
+    kind: 'route',
   })
   const cloud = await check('on_http_request: [{actions: [{type: log, config: {metadata: {a: b}}}]}]')
 

@@ -61,7 +61,7 @@ for (const [engine, start] of Object.entries(engines)) {
 
     const again = await openBrowser(api.url).signIn({ link, password: 'another good password' })
     assert.equal(again.status, 410)
-    assert.match(again.body.msg, /used already/)
+    assert.match(again.body.msg, /already been used/)
     assert.equal((await visitor.call('POST', '/dashboard/api/link', { body: { link } })).status, 410)
   })
 

@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
 import { openBrowser } from '../support/dashboard.ts'
+import { eventually } from '../support/eventually.ts'
 import { listen } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createSecondAccount } from '../support/second-account.ts'
@@ -17,7 +18,7 @@ interface State {
   online: string
   revision: number
   deletions: number
-  places?: { id: string; requests: number }[]
+  scopes?: { id: string; requests: number }[]
   broken?: { id: string; module: string; reason: string }[]
 }
 
@@ -46,12 +47,14 @@ async function* watch(
 }
 
 async function until(states: AsyncGenerator<State>, condition: (state: State) => boolean): Promise<State> {
-  const start = performance.now()
-  for (;;) {
+  let last: State | undefined
+  const isMet = async () => {
     const { value, done } = await states.next()
-    assert.ok(!done && performance.now() - start < 10_000, `not in time; last: ${JSON.stringify(value)}`)
-    if (condition(value)) return value
+    assert.ok(!done, 'the stream ended')
+    last = value
+    return condition(value) ? value : undefined
   }
+  return eventually(isMet, () => `a state that meets ${condition}; last: ${JSON.stringify(last)}`)
 }
 
 async function startService(t: TestContext): Promise<number> {
@@ -103,14 +106,14 @@ test('the live view of an edge shows the counters and the broken modules of its 
   })
   const states = watch(t, platform, `?edge=${edge.id}`)
   const otherStates = watch(t, platform, `?edge=${edge.id}`, (await createSecondAccount(platform)).apiKey)
-  await until(states, ({ places }) => places?.length === 1)
+  await until(states, ({ scopes }) => scopes?.length === 1)
 
   await platform.fetch(`https://shop.adit.localhost:${new URL(platform.credentials.https_url).port}/`)
-  const { places, broken } = await until(states, ({ places }) => places?.[0]?.requests === 1)
+  const { scopes, broken } = await until(states, ({ scopes }) => scopes?.[0]?.requests === 1)
 
-  assert.equal(places?.[0]?.id, route.id)
+  assert.equal(scopes?.[0]?.id, route.id)
   assert.deepEqual(broken, [])
-  assert.deepEqual((await until(otherStates, () => true)).places, [])
+  assert.deepEqual((await until(otherStates, () => true)).scopes, [])
 })
 
 test('views require a session and end when the server stops', async (t) => {

@@ -13,7 +13,7 @@ const policyOf = (...actions: object[]) => JSON.stringify({ on_http_request: [{ 
 const answer = (body: string) => policyOf({ type: 'custom-response', config: { body } })
 const forwardTo = (url: string) => ({ type: 'forward-internal', config: { url } })
 
-test('cloud endpoints answer on every node, change without going offline and pool with agents', async (t) => {
+test('cloud endpoints answer on every node, change without going offline and pool with agents by weight', async (t) => {
   const flags = ['--database-url', (await createTestDatabase(t)).url]
   const first = await startPlatform(t, flags)
   const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
@@ -43,12 +43,24 @@ test('cloud endpoints answer on every node, change without going offline and poo
   await assert.rejects(agent.forward({ addr: service, url }), /in use|taken|already/i)
   await call('PATCH', path, { body: { pooling_enabled: true, traffic_policy: answer('pooled') } })
   await eventuallyEqual(bodyAt(second), 'pooled')
-  await agent.forward({ addr: service, url, pooling_enabled: true })
+  await agent.forward({ addr: service, url, pooling_enabled: true, pooling_weight: 2 })
   for (const node of nodes)
     await eventuallyEqual(
       async () => new Set([await bodyAt(node)(), await bodyAt(node)()]),
       new Set(['pooled', 'service']),
     )
+
+  // At each node, both kinds of endpoints get their share by weight.
+  await call('PATCH', path, { body: { pooling_weight: 3 } })
+  for (const node of nodes)
+    await eventuallyEqual(async () => {
+      const bodies = []
+      for (let request = 0; request < 10; request++) bodies.push(await bodyAt(node)())
+      return [
+        bodies.filter((body) => body === 'pooled').length,
+        bodies.filter((body) => body === 'service').length,
+      ]
+    }, [6, 4])
 
   const listed = await createClient(second.credentials.api_url, first.credentials.api_key)(
     'GET',

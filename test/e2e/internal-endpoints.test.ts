@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
 import { fetchHost, startAgent } from '../support/agents.ts'
-import { eventuallyEqual } from '../support/eventually.ts'
+import { eventually, eventuallyEqual } from '../support/eventually.ts'
 import { startHttp, startTcp } from '../support/local-server.ts'
-import { startPlatform } from '../support/platform.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 
@@ -20,6 +22,16 @@ const [FIRST_HOST, SECOND_HOST] = ['127.0.0.1', '127.0.0.2']
 /** What a TCP service sends at a node before it closes the connection. */
 async function readTcp(url: string, host = FIRST_HOST): Promise<string> {
   const socket = connect(Number(new URL(url).port), host)
+  return text(socket).catch((error) => error.code)
+}
+
+/** The same over TLS, at the HTTPS port of a node. */
+async function readTls(node: TestPlatform, servername: string): Promise<string> {
+  const ca = await readFile(node.credentials.ca_file, 'utf8')
+  const socket = connectTls({
+    port: Number(new URL(node.credentials.https_url).port),
+    ...{ host: FIRST_HOST, servername, ca },
+  })
   return text(socket).catch((error) => error.code)
 }
 
@@ -70,11 +82,14 @@ test('policies forward requests and connections to internal endpoints of their a
     proto: 'tcp',
     url: cloud.url,
     pooling_enabled: true,
+    pooling_weight: 3,
   })
-  await eventuallyEqual(
-    async () => new Set([await readTcp(cloud.url), await readTcp(cloud.url)]),
-    new Set(['db', 'pooled']),
-  )
+  for (const host of [FIRST_HOST, SECOND_HOST])
+    await eventuallyEqual(async () => {
+      const greetings = []
+      for (let connection = 0; connection < 8; connection++) greetings.push(await readTcp(cloud.url, host))
+      return greetings.toSorted().join(' ')
+    }, 'db db pooled pooled pooled pooled pooled pooled')
   await pooled.close()
   await eventuallyEqual(
     async () => new Set([await readTcp(cloud.url), await readTcp(cloud.url)]),
@@ -82,6 +97,19 @@ test('policies forward requests and connections to internal endpoints of their a
   )
   await first.call('DELETE', `/endpoints/${cloud.id}`)
   await eventuallyEqual(() => readTcp(cloud.url), 'ECONNREFUSED')
+
+  // So does one with tls, which ends TLS and forwards what is inside.
+  const rawHost = 'raw.adit.localhost'
+  await first.call.create('/reserved_domains', { domain: rawHost })
+  const terminate = { type: 'terminate-tls', config: { min_version: '1.3' } }
+  const forward = { type: 'forward-internal', config: { url: 'tcp://db.internal:5432' } }
+  const secured = await first.call.create('/endpoints', {
+    url: `tls://${rawHost}`,
+    traffic_policy: JSON.stringify({ on_tcp_connect: [{ actions: [terminate, forward] }] }),
+  })
+  for (const node of [first, second]) await eventuallyEqual(() => readTls(node, rawHost), 'db')
+  await first.call('DELETE', `/endpoints/${secured.id}`)
+  for (const node of [first, second]) await eventually(async () => (await readTls(node, rawHost)) !== 'db')
 
   await db.close()
   await eventuallyEqual(() => readTcp(tcpFront.url), 'ECONNRESET')

@@ -8,9 +8,9 @@ import {
 } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fetchHost, portOf, startAgent } from '../support/agents.ts'
+import { fetchHost, portOf, readPolicyActions, startAgent } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually, eventuallyEqual } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -82,6 +82,25 @@ test('clients of every node reach an agent that is connected to one of them', as
   )
   await tunnel.close()
   await eventually(async () => (await second.fetch(httpsUrl(second, 'app.adit.localhost'))).status === 404)
+})
+
+test('the inspector shows what a policy did with a request that came through another node', async (t) => {
+  const { first, second } = await startNodes(t)
+  const port = await startHttp(t, (_request, response) => response.end('here'))
+  const agent = await startAgent(t, first, first.credentials.authtoken, {
+    inspector: '127.0.0.1:0',
+    env: { ADIT_LEGS: '1' },
+  })
+  const rule = { name: 'Tag', actions: [{ type: 'add-headers', config: { headers: { 'x-tag': 'yes' } } }] }
+  const traffic_policy = JSON.stringify({ on_http_request: [rule], on_http_response: [rule] })
+  await agent.forward({ addr: port, url: 'http://noted.adit.localhost', traffic_policy })
+
+  await eventually(async () => (await fetchHost(second, 'noted.adit.localhost')).body === 'here')
+
+  await eventuallyEqual(
+    async () => (await readPolicyActions(agent))['/']?.join(),
+    'noted.adit.localhost on_http_request 1 Tag add-headers,noted.adit.localhost on_http_response 1 Tag add-headers',
+  )
 })
 
 test('an upstream that aborts a response is seen as broken through another node too', async (t) => {
@@ -203,4 +222,56 @@ test('the edge can run in its own process beside the gateway, even on the embedd
 
   await eventually(async () => (await fetchHost(edge, 'split.adit.localhost')).body === 'here')
   assert.equal(edge.credentials.api_url, gateway.credentials.api_url)
+})
+
+test('nodes hold rate limits and trip circuit breakers together', async (t) => {
+  const { first, second } = await startNodes(t)
+  const port = await startHttp(t, (request, response) => {
+    response.writeHead(request.url === '/broken' ? 500 : 200).end()
+  })
+  const host = 'limited.adit.localhost'
+  const capacity = 30
+  const limit = {
+    type: 'rate-limit',
+    config: {
+      ...{ name: 'all', algorithm: 'sliding_window', capacity, rate: '3600s' },
+      bucket_key: ['req.url.path'],
+    },
+  }
+  const breaker = {
+    type: 'circuit-breaker',
+    config: {
+      error_threshold: 0.01,
+      volume_threshold: 10,
+      window_duration: '120s',
+      tripped_duration: '120s',
+    },
+  }
+  const agent = await startAgent(t, first)
+  await agent.forward({
+    addr: port,
+    url: `http://${host}`,
+    traffic_policy: JSON.stringify({
+      on_http_request: [
+        { expressions: ["req.url.path.startsWith('/limited')"], actions: [limit] },
+        { expressions: ["!req.url.path.startsWith('/limited')"], actions: [breaker] },
+      ],
+    }),
+  })
+  const ask = async (node: TestPlatform, path: string) => (await fetchHost(node, host, path)).status
+
+  // Each time with another bucket: the first ones are used up before the nodes are linked.
+  let bucket = 0
+  await eventually(async () => {
+    const path = `/limited/${bucket++}`
+    const statuses = await Promise.all(Array.from({ length: capacity }, () => ask(first, path)))
+    assert.deepEqual(new Set(statuses), new Set([200]))
+    let admitted = 0
+    while ((await ask(second, path)) === 200) admitted++
+    return admitted < capacity
+  }, 'the second node admits fewer because of the requests to the first')
+
+  for (let asked = 0; asked < 10; asked++) assert.equal(await ask(first, '/broken'), 500)
+  assert.equal(await ask(first, '/'), 503)
+  await eventually(async () => (await ask(second, '/')) === 503)
 })

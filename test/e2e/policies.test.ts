@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
 import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
-import { fetchHost } from '../support/agents.ts'
+import { fetchHost, readPolicyActions, startAgent } from '../support/agents.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
 import { listen, startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
@@ -152,4 +152,42 @@ test('the official SDK binds endpoints with policies, and is told of mistakes', 
 
   assert.deepEqual([status, body], [203, 'from the SDK'])
   assert.deepEqual(JSON.parse(endpoints[0].traffic_policy), answerWith('from the SDK'))
+})
+
+test('the inspector shows the rules that matched each request, and what their actions did', async (t) => {
+  const platform = await startPlatform(t)
+  const agent = await startAgent(t, platform, undefined, { inspector: '127.0.0.1:0' })
+  const tag = { type: 'add-headers', config: { headers: { 'x-tag': 'yes' } } }
+  const verify = { type: 'verify-webhook', config: { provider: 'github', secret: 'k', enforce: false } }
+  const policy = {
+    on_http_request: [
+      { name: 'Others', expressions: ["req.method == 'PUT'"], actions: [tag] },
+      { name: 'Tagged', expressions: ["req.url.path == '/tagged'"], actions: [tag, verify] },
+      {
+        expressions: ["req.url.path == '/late'"],
+        actions: [{ type: 'log', config: { metadata: { a: 'b' } } }],
+      },
+      { expressions: ["req.url.path == '/denied'"], actions: [{ type: 'deny' }] },
+    ],
+    on_http_response: [{ name: 'Mark', expressions: ["req.url.path != '/plain'"], actions: [tag] }],
+  }
+  await agent.forward({
+    addr: await startUpstream(t),
+    url: `http://${HOST}`,
+    traffic_policy: JSON.stringify(policy),
+  })
+
+  const { port } = new URL(platform.credentials.http_url)
+  for (const path of ['/tagged', '/plain', '/late', '/denied'])
+    await (await platform.fetch(`http://${HOST}:${port}${path}`)).text()
+
+  await eventuallyEqual(() => readPolicyActions(agent), {
+    '/tagged': [
+      `${HOST} on_http_request 2 Tagged add-headers`,
+      `${HOST} on_http_request 2 Tagged verify-webhook: The webhook could not be verified: it has no x-hub-signature-256 field.`,
+      `${HOST} on_http_response 1 Mark add-headers`,
+    ],
+    '/plain': [],
+    '/late': [`${HOST} on_http_request 3  log`, `${HOST} on_http_response 1 Mark add-headers`],
+  })
 })

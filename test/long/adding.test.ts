@@ -7,7 +7,7 @@ import { createTempDir } from '../support/temp-dir.ts'
 
 /*
  * CONTRIBUTING.md lists the places that a new module, backend or resource needs. This adds one of each to a copy of the
- * repository and checks that whoever forgets a place is told: by the compiler, or by a test.
+ * repository and checks that the compiler or a test names each place that is missing.
  */
 
 const root = join(import.meta.dirname, '../..')

@@ -3,14 +3,20 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import ngrok from '@ngrok/ngrok'
 import { Secret } from '../../src/base/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
 import { agentIdentity } from '../../src/sessions/testing/platform.ts'
 import { startAgent } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPlatform } from '../support/platform.ts'
+
+// The SDK calls back shortly after a connection is lost, and aborts a process that is exiting at that moment.
+after(() => delay(500))
 
 /** Keeps a server that starts or stops from going on, since it writes to the database; returns the release. */
 function blockWrites(t: TestContext, dataDir: string): () => void {
@@ -78,4 +84,35 @@ test('agents can connect until the last moment of a stop', async (t) => {
   assert.equal(isStopped, false)
   release()
   await stopping
+})
+
+test('the official SDK finds the port of agents again after a restart, and its names are served', async (t) => {
+  const port = await findFreePorts(1)
+  const flags = ['--agent-addr', `127.0.0.1:${port}`]
+  const first = await startPlatform(t, flags)
+  const failedAttempts: string[] = []
+  let reconnects = true
+  const builder = new ngrok.SessionBuilder()
+  builder.authtoken(first.credentials.authtoken).serverAddr(`localhost:${port}`)
+  builder.caCert(Buffer.from(first.caPem)).handleDisconnection((_address: string, error: string) => {
+    failedAttempts.push(error)
+    return reconnects
+  })
+  const session = await builder.connect()
+  t.after(() => {
+    reconnects = false
+    return session.close().catch(() => {})
+  })
+  const upstream = `http://127.0.0.1:${await startHttp(t, (_request, response) => response.end('served'))}`
+  const listener = await session.httpEndpoint().listenAndForward(upstream)
+  await first.stop()
+
+  const second = await startPlatform(t, flags, first.dataDir)
+
+  const { hostname } = new URL(listener.url() ?? '')
+  const url = `https://${hostname}:${new URL(second.credentials.https_url).port}`
+  await eventually(async () => (await (await second.fetch(url)).text()) === 'served', 'the name is served')
+  // The first is the loss of the connection itself.
+  t.diagnostic(`attempts that failed: ${failedAttempts.length - 1}`)
+  assert.ok(failedAttempts.length > 0, 'the session outlived its server')
 })

@@ -12,63 +12,74 @@ import { startServerProcess } from '../support/server-process.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { startLoadedServer, startUpgrade, startWork } from '../support/upgrade.ts'
 
-test('a new release takes over from the running one: no request fails, and what is under way ends by itself', async (t) => {
-  const { dataDir, server, service, agent, port, load } = await startLoadedServer(t, { perSecond: 50 })
-  const { url: tcpUrl } = await agent.forward({ addr: service.port, proto: 'tcp' })
-  const work = await startWork(port, service)
+for (const workers of [1, 2])
+  test(`with ${workers} workers, a new release takes over from the running one: no request fails, and what is under way ends by itself`, async (t) => {
+    const { dataDir, server, service, agent, port, load } = await startLoadedServer(t, {
+      perSecond: 50,
+      workers,
+    })
+    const { url: tcpUrl } = await agent.forward({ addr: service.port, proto: 'tcp' })
+    const work = await startWork(port, service)
 
-  const upgrade = startUpgrade(t, dataDir)
-  await upgrade.takenOver()
-  const sentBefore = load.sent
-  await eventually(() => load.sent > sentBefore + 50)
+    const upgrade = startUpgrade(t, dataDir)
+    await upgrade.takenOver()
+    const sentBefore = load.sent
+    await eventually(() => load.sent > sentBefore + 50)
 
-  assert.deepEqual(await work.finish(), { slow: '200', upload: 200, webSocket: 1001 })
-  assert.equal(service.uploaded, 'first half, second half'.length)
-  assert.equal(await upgrade.waitForExit(), 0)
-  await server.ended()
-  const { failed, counts } = await load.stop()
-  assert.equal(failed, 0, JSON.stringify(counts))
-  assert.equal((await fetch(tcpUrl.replace('tcp:', 'http:'))).status, 200)
-  const call = createClient(server.url, server.apiKey)
-  assert.equal((await call('GET', '/tunnel_sessions')).body.tunnel_sessions.length, 1)
-})
-
-test('a new release that fails is ended, and the running one carries on; systemd follows the next that succeeds', async (t) => {
-  const programs = createTempDir()
-  const notified = join(programs, 'notified')
-  await writeFile(join(programs, 'systemd-notify'), `#!/bin/sh\necho "$@" > ${notified}\n`, { mode: 0o755 })
-  const { dataDir, server, load } = await startLoadedServer(t, {
-    perSecond: 50,
-    environment: { NOTIFY_SOCKET: '/run/systemd/notify', PATH: `${programs}:${process.env.PATH}` },
+    assert.deepEqual(await work.finish(), { slow: '200', upload: 200, webSocket: 1001 })
+    assert.equal(service.uploaded, 'first half, second half'.length)
+    assert.equal(await upgrade.waitForExit(), 0)
+    await server.ended()
+    const { failed, counts } = await load.stop()
+    assert.equal(failed, 0, JSON.stringify(counts))
+    assert.equal((await fetch(tcpUrl.replace('tcp:', 'http:'))).status, 200)
+    const call = createClient(server.url, server.apiKey)
+    assert.equal((await call('GET', '/tunnel_sessions')).body.tunnel_sessions.length, 1)
   })
-  const failing = join(dataDir, 'failing-release')
-  const failpoint = 'NODE_ENV=test TEST_FAILPOINT=server.start:20:throw'
-  await writeFile(failing, `#!/bin/sh\n${failpoint} exec ${LAUNCH_COMMAND.join(' ')} "$@"\n`, { mode: 0o755 })
 
-  for (const [program, reason] of [
-    [failing, 'The new release has failed: The failpoint server.start was reached.'],
-    ['/bin/false', 'The new release ended during its start (exit code 1).'],
-    [join(dataDir, 'missing'), 'cannot be run: no such file.'],
-  ] as const) {
-    const upgrade = startUpgrade(t, dataDir, [program])
-    assert.equal(await upgrade.waitForExit(), 1)
-    assert.ok(upgrade.stderr.includes(`${reason} The running release carries on unchanged.`), upgrade.stderr)
-  }
-  const upgrade = startUpgrade(t, dataDir)
-  const pid = await upgrade.takenOver()
+for (const workers of [1, 2])
+  test(`with ${workers} workers, a new release that fails is ended, and the running one carries on; systemd follows the next that succeeds`, async (t) => {
+    const programs = createTempDir()
+    const notified = join(programs, 'notified')
+    await writeFile(join(programs, 'systemd-notify'), `#!/bin/sh\necho "$@" > ${notified}\n`, { mode: 0o755 })
+    const { dataDir, server, load } = await startLoadedServer(t, {
+      perSecond: 50,
+      workers,
+      environment: { NOTIFY_SOCKET: '/run/systemd/notify', PATH: `${programs}:${process.env.PATH}` },
+    })
+    const failing = join(dataDir, 'failing-release')
+    const failpoint = 'NODE_ENV=test TEST_FAILPOINT=server.start:20:throw'
+    await writeFile(failing, `#!/bin/sh\n${failpoint} exec ${LAUNCH_COMMAND.join(' ')} "$@"\n`, {
+      mode: 0o755,
+    })
 
-  assert.equal(await upgrade.waitForExit(), 0)
-  assert.equal(await readFile(notified, 'utf8'), `MAINPID=${pid}\n`)
-  await server.ended()
-  const { failed, counts } = await load.stop()
-  assert.equal(failed, 0, JSON.stringify(counts))
-})
+    for (const [program, reason] of [
+      [failing, 'The new release has failed: The failpoint server.start was reached.'],
+      ['/bin/false', 'The new release ended during its start (exit code 1).'],
+      [join(dataDir, 'missing'), 'cannot be run: no such file.'],
+    ] as const) {
+      const upgrade = startUpgrade(t, dataDir, [program])
+      assert.equal(await upgrade.waitForExit(), 1)
+      assert.ok(
+        upgrade.stderr.includes(`${reason} The running release carries on unchanged.`),
+        upgrade.stderr,
+      )
+    }
+    const upgrade = startUpgrade(t, dataDir)
+    const pid = await upgrade.takenOver()
 
-test('on PostgreSQL, with a fixed port for links, one upgrade follows another', async (t) => {
-  const peerPort = await findFreePorts(2)
+    assert.equal(await upgrade.waitForExit(), 0)
+    assert.equal(await readFile(notified, 'utf8'), `MAINPID=${pid}\n`)
+    await server.ended()
+    const { failed, counts } = await load.stop()
+    assert.equal(failed, 0, JSON.stringify(counts))
+  })
+
+test('on PostgreSQL, with workers and fixed ports for links, one upgrade follows another', async (t) => {
+  const peerPort = await findFreePorts(6)
   const { url } = await createTestDatabase(t)
   const flags = ['--database-url', url, '--peer-addr', `127.0.0.1:${peerPort}`]
-  const { dataDir, load } = await startLoadedServer(t, { perSecond: 50, flags })
+  const { dataDir, load } = await startLoadedServer(t, { perSecond: 50, workers: 2, flags })
 
   for (const _upgrade of [1, 2]) {
     const upgrade = startUpgrade(t, dataDir)

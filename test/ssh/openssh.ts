@@ -41,7 +41,7 @@ export interface SshClient {
 
 /** Creates a key and stores it as an SSH credential. */
 export async function createIdentity(
-  platform: TestPlatform,
+  platform: Pick<TestPlatform, 'call'>,
   options: { acl?: string[]; type?: string[] } = {},
 ): Promise<Identity> {
   const keyFile = join(createTempDir(), 'id')
@@ -55,7 +55,10 @@ export async function createIdentity(
 }
 
 /** Returns the arguments that make `ssh` use this key with this platform and ignore the machine's configuration. */
-export function sshArgs(platform: TestPlatform, { keyFile }: Pick<Identity, 'keyFile'>): string[] {
+export function sshArgs(
+  platform: Pick<TestPlatform, 'credentials'>,
+  { keyFile }: Pick<Identity, 'keyFile'>,
+): string[] {
   const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
   const options = [
     'BatchMode=yes',
@@ -73,7 +76,7 @@ export function sshArgs(platform: TestPlatform, { keyFile }: Pick<Identity, 'key
 /** Starts `ssh`; flags go before the host name, the command after it. */
 export function startSsh(
   t: TestContext,
-  platform: TestPlatform,
+  platform: Pick<TestPlatform, 'credentials'>,
   identity: Pick<Identity, 'keyFile'>,
   flags: readonly string[],
   command: readonly string[] = [],

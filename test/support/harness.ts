@@ -8,21 +8,9 @@ import type { TestContext } from 'node:test'
 import { type AgentProcess, cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { eventually } from './eventually.ts'
 import { WORKER_FLAGS } from './free-ports.ts'
-import { joinFlags, TWO_NODES } from './platform.ts'
+import { type Credentials, joinFlags, TWO_NODES } from './platform.ts'
 import { createTestDatabase } from './postgres.ts'
 import { createTempDir } from './temp-dir.ts'
-
-/** The contents of `credentials.json`. */
-export interface Credentials {
-  readonly api_url: string
-  readonly api_key: string
-  readonly authtoken: string
-  readonly agent_addr: string
-  readonly ca_file: string
-  readonly http_url: string
-  readonly https_url: string
-  readonly ssh_addr: string
-}
 
 /** A server and agents as separate processes, on a data directory and ports that survive restarts. */
 export interface Harness {

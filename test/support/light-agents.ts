@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
-import type { Credentials } from './harness.ts'
+import type { Credentials } from './platform.ts'
 
 /** Agents in a child process, each no more than a session. */
 export interface LightAgents {

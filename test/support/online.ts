@@ -86,6 +86,7 @@ export function createOnline(): TestOnline {
         url: 'https://a.adit.localhost',
         bindings: ['public'],
         pooling_enabled: false,
+        pooling_weight: 1,
         name: '',
         description: '',
         metadata: '',

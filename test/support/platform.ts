@@ -10,21 +10,24 @@ import { ANY_PORTS } from './free-ports.ts'
 import { createTestDatabase } from './postgres.ts'
 import { createTempDir } from './temp-dir.ts'
 
+/** The contents of `credentials.json` of a server with all its listeners. */
+export interface Credentials {
+  readonly api_url: string
+  readonly api_key: string
+  readonly authtoken: string
+  readonly agent_addr: string
+  readonly ca_file: string
+  readonly http_url: string
+  readonly https_url: string
+  readonly ssh_addr: string
+}
+
 /** The complete platform in this process, on free ports, with one account. */
 export interface TestPlatform {
   readonly dataDir: string
   /** The PostgreSQL database; undefined for SQLite in the data directory. */
   readonly databaseUrl: string | undefined
-  readonly credentials: {
-    readonly api_url: string
-    readonly api_key: string
-    readonly authtoken: string
-    readonly agent_addr: string
-    readonly ca_file: string
-    readonly http_url: string
-    readonly https_url: string
-    readonly ssh_addr: string
-  }
+  readonly credentials: Credentials
   /** The dashboard's administrator; empty for a node that joined a cluster. */
   readonly admin: { readonly email: string; readonly password: string }
   readonly caPem: string

@@ -9,6 +9,8 @@ const PACKAGES = {
   'dpkg-deb': 'dpkg',
   go: 'golang-go',
   ip: 'iproute2',
+  java: 'default-jdk-headless',
+  mvn: 'maven',
   python3: 'python3-venv',
   'ssh-keygen': 'openssh-client',
   'systemd-analyze': 'systemd',

@@ -11,8 +11,9 @@ export interface ProgramResult {
 export async function run(
   [program, ...args]: readonly [string, ...string[]],
   env: Record<string, string>,
+  cwd?: string,
 ): Promise<ProgramResult> {
-  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     stdout += chunk

@@ -44,17 +44,19 @@ function killIfRunning(pid: number): void {
 
 interface LoadedServerOptions {
   readonly perSecond: number
+  readonly workers?: number
   readonly flags?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** A server of one process, with an agent whose service gets requests at a steady rate. */
+/** A server with an agent whose service gets requests at a steady rate. */
 export async function startLoadedServer(
   t: TestContext,
-  { perSecond, flags = [], environment = {} }: LoadedServerOptions,
+  { perSecond, workers = 1, flags = [], environment = {} }: LoadedServerOptions,
 ) {
   const dataDir = createTempDir()
-  const server = await startServerProcess(t, dataDir, ['--workers', '1', ...flags], { environment })
+  const serverFlags = ['--workers', String(workers), ...flags]
+  const server = await startServerProcess(t, dataDir, serverFlags, { environment })
   const service = await startService(t)
   const agent = await startAgent(t, server, server.authtoken)
   await agent.forward({ addr: service.port, url: `http://${HOST}` })
@@ -101,7 +103,8 @@ export async function startWork(
 ): Promise<WorkUnderWay> {
   const { uploaded, webSockets } = service
   const options = { host: '127.0.0.1', port, agent: false, headers: { Host: `${HOST}:${port}` } }
-  const slow = requestHost(port, HOST, { path: '/wait', timeoutMs: TIMEOUT_MS })
+  // It waits for the start of the new release too.
+  const slow = requestHost(port, HOST, { path: '/wait', timeoutMs: 2 * TIMEOUT_MS })
   const upload = request({ ...options, method: 'PUT' })
   upload.write('first half, ')
   const webSocket = openWebSocket(options)

@@ -9,7 +9,7 @@ export function startedSession(account: string, overrides: Partial<StartedSessio
   return {
     id,
     account,
-    place: 'edghtsrt_1',
+    scopeId: 'edghtsrt_1',
     person: `person ${id}`,
     user: `user ${id}`,
     profile: {

@@ -169,7 +169,7 @@ test('lists are paged, and the search covers all items', async (t) => {
   await page.keyboard.type('number 11')
 
   await main(page).getByText('policy number 11', { exact: true }).waitFor()
-  await assertText(page.locator('.counts'), /^11 of 1\d\d$/)
+  await assertText(page.locator('.counts'), /^11 matches$/)
   await page.keyboard.type('zzz')
   await page.getByText('No matches').waitFor()
 })
@@ -199,7 +199,7 @@ test('an administrator generates a password for a user, and the audit log record
   await page.getByText('This is the new password for frank@example.com.').waitFor()
   await goTo(page, '/audit-log')
   await page.getByRole('searchbox').fill(`make_password ${id}`)
-  await main(page).getByText('1 of').waitFor()
+  await main(page).getByText('1 match').waitFor()
   await assertText(main(page).getByRole('row').nth(1), /Generated a password/)
 })
 

@@ -70,7 +70,7 @@ test('the policy of a TCP edge has the same editor', async (t) => {
     .click()
   await page.getByRole('button', { name: /Traffic policy/ }).click()
 
-  await page.getByRole('button', { name: 'Some addresses only' }).click()
+  await page.getByRole('button', { name: 'Selected addresses only' }).click()
   await page.getByText('The policy is valid.').waitFor()
 
   await assertText(page.getByRole('region', { name: 'Request path' }), /office only.*restrict-ips/s)

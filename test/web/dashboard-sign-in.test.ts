@@ -225,7 +225,7 @@ test('a one-time link opens the dashboard at its own host over TLS, and is gone 
   const [cookie] = await page.context().cookies()
   assert.equal(cookie?.name, '__Host-adit_session')
   await goTo(page, hash.slice(1))
-  await page.getByText(/used already/).waitFor()
+  await page.getByText(/already been used/).waitFor()
   assert.deepEqual(
     pageErrors.filter((text) => !isExpected(text)),
     [],

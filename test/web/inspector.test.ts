@@ -10,6 +10,7 @@ import { eventuallyEqual } from '../support/eventually.ts'
 import { openPage, startBrowser } from './browser.ts'
 import {
   assertAccessible,
+  assertAccessibleEverywhere,
   assertFitsViewport,
   assertText,
   panel,
@@ -45,6 +46,31 @@ test('a request appears live, with all columns of the list', async (t) => {
   )
   assert.deepEqual(pageErrors, [])
   assert.deepEqual([...requestedOrigins], [api.url])
+})
+
+test('a request shows the rules of traffic policies that matched, and is accessible', async (t) => {
+  const { visit, inspector, agent } = await startInspectedAgent(t)
+  await visit('/ruled')
+  const [capture] = agent.captures.list()
+  const limit = {
+    endpoint: 'shop.example',
+    phase: 'on_http_request',
+    rule: 2,
+    name: 'Limit',
+    action: 'rate-limit',
+  }
+  const verify = { ...limit, rule: 3, name: '', action: 'verify-webhook', error: 'It has no signature.' }
+  const { page, pageErrors } = await openPage(t, browser, `${inspector}/${capture!.id}`, { bypassCSP: true })
+  await page.getByRole('heading', { name: 'GET /ruled' }).waitFor()
+  const table = page.getByRole('table', { name: 'Traffic policy of shop.example' })
+  assert.equal(await table.count(), 0)
+
+  agent.captures.addActions(capture!, [limit, verify])
+
+  await assertText(table, /Rule 2 “Limit”\s+on_http_request: rate-limit ran/)
+  await assertText(table, /Rule 3\s+on_http_request: verify-webhook failed\. It has no signature\./)
+  await assertAccessibleEverywhere(page, 'inspector-policy')
+  assert.deepEqual(pageErrors, [])
 })
 
 test('earlier requests are listed, and a link opens one of them', async (t) => {
