@@ -42,11 +42,11 @@ export function ja4Of(hello: ClientHello): string {
   const version = VERSIONS[versions.length > 0 ? Math.max(...versions) : hello.version] ?? '00'
   const hasName = types.includes(SERVER_NAME) ? 'd' : 'i'
   const signatures = readNumbers(readVector(bodyOf(SIGNATURE_ALGORITHMS) ?? Buffer.of(), 0, 2))
-  const hashedTypes = toHex(types.filter((type) => type !== SERVER_NAME && type !== ALPN)).toSorted()
+  const hashedTypes = types.filter((type) => type !== SERVER_NAME && type !== ALPN)
   return [
     `t${version}${hasName}${toCount(ciphers)}${toCount(types)}${alpnOf(bodyOf(ALPN))}`,
-    toHash(toHex(ciphers).toSorted().join()),
-    toHash([hashedTypes.join(), toHex(signatures).join()].filter((list) => list !== '').join('_')),
+    toHash(toHexList(sorted(ciphers))),
+    toHash([toHexList(sorted(hashedTypes)), toHexList(signatures)].filter((list) => list !== '').join('_')),
   ].join('_')
 }
 
@@ -69,7 +69,11 @@ function alpnOf(body: Buffer = Buffer.of()): string {
   return `${hex.at(0)}${hex.at(-1)}`
 }
 
-const toHex = (values: readonly number[]) => values.map((value) => value.toString(16).padStart(4, '0'))
+// The order of numbers is that of their hex forms, and sorting them is cheap however many a client sends.
+const sorted = (values: readonly number[]) => [...Uint16Array.from(values).sort()]
+
+const toHexList = (values: readonly number[]) =>
+  values.map((value) => value.toString(16).padStart(4, '0')).join()
 
 const toCount = ({ length }: readonly unknown[]) => String(Math.min(length, 99)).padStart(2, '0')
 
