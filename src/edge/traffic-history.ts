@@ -1,3 +1,4 @@
+import { deleteOldest } from '../base/delete-oldest.ts'
 import type { AccountTraffic } from './traffic.ts'
 
 /** The length of one interval. */
@@ -78,7 +79,7 @@ export class TrafficHistory {
     ring.last = this.#now
     this.#rings.delete(accountId)
     this.#rings.set(accountId, ring)
-    if (this.#rings.size > MAX_ACCOUNTS) this.#rings.delete(this.#rings.keys().next().value!)
+    if (this.#rings.size > MAX_ACCOUNTS) deleteOldest(this.#rings)
     return ring
   }
 }

@@ -1,3 +1,4 @@
+import { deleteOldest } from '../../base/delete-oldest.ts'
 import type { CountExchange } from '../shared-counts.ts'
 
 /** States that one account may have; beyond, those compiled longest ago are forgotten. */
@@ -30,7 +31,7 @@ export class PolicyStates {
     const state = existing ?? create()
     if (existing === undefined) this.#exchange.share(state, { kind: 'policy', owner: accountId, key })
     // The first key is the one that was compiled longest ago.
-    if (!states.delete(key) && states.size >= MAX_STATES) states.delete(states.keys().next().value!)
+    if (!states.delete(key) && states.size >= MAX_STATES) deleteOldest(states)
     states.set(key, state)
     return state
   }

@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose'
 import type { Clock } from '../../base/clock.ts'
+import { deleteOldest } from '../../base/delete-oldest.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 
 /** The keys with which issuers sign tokens, fetched on first use and cached. */
@@ -87,5 +88,5 @@ export function createKeySets({ fetch, clock }: Pick<Outbound, 'fetch'> & { cloc
 }
 
 function dropOldest(map: Map<string, unknown>): void {
-  if (map.size >= MAX_SETS) map.delete(map.keys().next().value!)
+  if (map.size >= MAX_SETS) deleteOldest(map)
 }

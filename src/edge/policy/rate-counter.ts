@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { deleteOldest } from '../../base/delete-oldest.ts'
 import type { SharedCounts } from '../shared-counts.ts'
 
 /** Keys that are counted at once; beyond, those unused for longest are forgotten. */
@@ -74,7 +75,7 @@ export class RateCounter implements SharedCounts {
     }
     // The first key is the one that was used longest ago.
     if (known !== undefined) this.#counts.delete(key)
-    else if (this.#counts.size >= MAX_KEYS) this.#counts.delete(this.#counts.keys().next().value!)
+    else if (this.#counts.size >= MAX_KEYS) deleteOldest(this.#counts)
     this.#counts.set(key, counts)
     return counts
   }
