@@ -86,7 +86,7 @@ function report(load: Load, { before, now }: Costs): void {
   console.log(`${load.name.padEnd(40)} ${(median(now) / median(before)).toFixed(3)}  (${range})`)
 }
 
-/** Server and agent of a checkout, each in one process. */
+/** Server and agent of a checkout, each in one process, with one connection between them. */
 async function startCandidate(
   dir: string,
   name: Side,
@@ -98,7 +98,9 @@ async function startCandidate(
   const help = execFileSync(program, ['server', '--help'], { encoding: 'utf8' })
   const workers = help.includes('--workers') ? ['--workers', '1'] : []
   const platform = await startServer(own, [...workers, '--tcp-ports', TCP_PORTS[name]], {}, program)
-  const agent = await startAgent(platform, own, {
+  // A revision that knows no legs ignores the variable, and has one.
+  const agentEnv = { ...platform.env, ADIT_LEGS: '1' }
+  const agent = await startAgent({ ...platform, env: agentEnv }, own, {
     web: {
       proto: 'http',
       addr: upstream.http,

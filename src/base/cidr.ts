@@ -16,8 +16,25 @@ export function stripZone(ip: string): string {
   return zone === -1 ? ip : ip.slice(0, zone)
 }
 
+/** An address as a number. IPv4-mapped IPv6 counts as IPv4. */
+interface Address {
+  readonly family: 4 | 6
+  readonly value: bigint
+}
+
+/** The address parsed last: the rules of a policy ask for the same one in turn. */
+let latest: { readonly text: string; readonly address: Address | undefined } = {
+  text: '',
+  address: undefined,
+}
+
 /** The address as a number; undefined unless it is a plain IPv4 or IPv6 address. */
-export function parseAddress(text: string): { family: 4 | 6; value: bigint } | undefined {
+export function parseAddress(text: string): Address | undefined {
+  if (text !== latest.text) latest = { text, address: parse(text) }
+  return latest.address
+}
+
+function parse(text: string): Address | undefined {
   if (isIPv4(text))
     return { family: 4, value: text.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n) }
   if (!isIPv6(text) || text.includes('%')) return undefined
@@ -77,7 +94,7 @@ export function canonicalAddress(text: string): string | undefined {
   return address && formatAddress(address)
 }
 
-function formatAddress({ family, value }: { family: 4 | 6; value: bigint }): string {
+function formatAddress({ family, value }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.')
   const groups = Array.from({ length: 8 }, (_, group) =>
     ((value >> BigInt(112 - 16 * group)) & 0xffffn).toString(16),

@@ -23,18 +23,30 @@ const MAX_CACHED_DECISIONS = 4096
  * admits no IPv4 address. An invalid rule throws, so that a broken policy never becomes an open one.
  */
 export function compileRules(rules: readonly IpRule[]): AddressFilter {
-  const parsed = rules.map(({ cidr, action }) => ({ ...parseCidr(cidr), action }))
-  const search = { 4: compileFamily(parsed, 4), 6: compileFamily(parsed, 6) }
+  const search = compileSearch(rules)
   const cache = new Map<string, boolean>()
   return (address) => {
     const cached = cache.get(address)
     if (cached !== undefined) return cached
-    const key = parseAddress(address)
-    const admitted = key !== undefined && search[key.family](key.value)
+    const admitted = search(address)
     // Cleared when full: bounded, and filling it on purpose costs as much as the lookups it saves.
     if (cache.size >= MAX_CACHED_DECISIONS) cache.clear()
     cache.set(address, admitted)
     return admitted
+  }
+}
+
+/** Returns whether an address is in one of the ranges. Unlike an IP policy it keeps no memory of decisions. */
+export function compileRanges(cidrs: readonly string[]): AddressFilter {
+  return compileSearch(cidrs.map((cidr) => ({ cidr, action: 'allow' })))
+}
+
+function compileSearch(rules: readonly IpRule[]): AddressFilter {
+  const parsed = rules.map(({ cidr, action }) => ({ ...parseCidr(cidr), action }))
+  const search = { 4: compileFamily(parsed, 4), 6: compileFamily(parsed, 6) }
+  return (address) => {
+    const key = parseAddress(address)
+    return key !== undefined && search[key.family](key.value)
   }
 }
 

@@ -12,7 +12,7 @@ import {
   responseCookies,
 } from '../variables/cookies.ts'
 import { headerValues } from '../variables/message.ts'
-import { parseQuery, splitTarget } from '../variables/url.ts'
+import { parseQuery, queryOf } from '../variables/url.ts'
 
 /** Reading the fields of a message takes about this many steps. */
 const MESSAGE_COST = 20
@@ -27,7 +27,7 @@ function responseOf(context: CallContext): ResponseSource {
   return (context.activation as Activation).res!
 }
 
-const queryOf = (context: CallContext) => parseQuery(splitTarget(requestOf(context).target).query)
+const queryParams = (context: CallContext) => parseQuery(queryOf(requestOf(context).target))
 
 /** `getReqCookie` and `getResCookie`: the result has fields, which signatures cannot express. */
 function cookieFunction(
@@ -67,9 +67,9 @@ export const requestMessageFunctions: readonly Overload[] = [
   overload('hasReqCookie(string) -> bool', (context, name: string) => hasCookie(sentCookies(context), name)),
   overload(
     'getQueryParam(string) -> list(string)',
-    (context, name: string) => queryOf(context).get(name) ?? [],
+    (context, name: string) => queryParams(context).get(name) ?? [],
   ),
-  overload('hasQueryParam(string) -> bool', (context, name: string) => queryOf(context).has(name)),
+  overload('hasQueryParam(string) -> bool', (context, name: string) => queryParams(context).has(name)),
 ]
 
 /** Functions on the response. */

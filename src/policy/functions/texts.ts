@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
-import { parseAddress, parseCidr } from '../../base/cidr.ts'
+import { parseCidr } from '../../base/cidr.ts'
+import { compileRanges } from '../../base/ip-rules.ts'
 import { isJson } from '../../base/is-json.ts'
 import { chargeLength } from '../cel/compare.ts'
 import { fromJson } from '../cel/from-json.ts'
@@ -16,7 +17,7 @@ import {
   type Value,
 } from '../cel/values.ts'
 import { toJson, valueText } from '../value-text.ts'
-import { decodePercent, parseQuery, splitTarget, type UrlSource, url } from '../variables/url.ts'
+import { decodePercent, parseQuery, type UrlSource, url } from '../variables/url.ts'
 
 /** Charged before work on a text. */
 const charged =
@@ -75,7 +76,8 @@ function parseUrl(text: string): Value {
     userPassword: password === '' ? username : `${username}:${password}`,
     host: hostname,
     port: port === '' ? -1 : Number(port),
-    ...splitTarget(`${pathname}${search}`),
+    rawPath: pathname,
+    query: search.slice(1),
   }
   return new Struct((url as Type & { kind: 'object' }).shape, source)
 }
@@ -91,21 +93,13 @@ const escapeUrl = (text: string) => encodeURIComponent(text).replaceAll('%20', '
 
 const QUERY = /^[^\s=&]+=[^\s&]*(?:&[^\s=&]+=[^\s&]*)*$/
 
-const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'].map(parseCidr)
-
-const isPrivateIp = (text: string) => PRIVATE.some((range) => contains(range, text))
-
-function contains(range: ReturnType<typeof parseCidr>, address: string): boolean {
-  const parsedAddress = parseAddress(address)
-  if (parsedAddress === undefined || parsedAddress.family !== range.family) return false
-  const hostBits = BigInt((range.family === 4 ? 32 : 128) - range.bits)
-  return parsedAddress.value >> hostBits === range.base >> hostBits
-}
+const isPrivateIp = compileRanges(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'])
 
 /** An invalid range contains nothing. */
-function inCidr(address: string, cidr: string): boolean {
+function isCidr(text: unknown): text is string {
   try {
-    return contains(parseCidr(cidr), address)
+    parseCidr(text as string)
+    return true
   } catch {
     return false
   }
@@ -113,9 +107,24 @@ function inCidr(address: string, cidr: string): boolean {
 
 const CIDR_COST = 10
 
-function inCidrs(context: CallContext, address: string, cidrs: readonly string[]): boolean {
-  context.charge(CIDR_COST * cidrs.length)
-  return cidrs.some((cidr) => inCidr(address, cidr))
+/** `inCidrRange` and `inCidrRanges`. Ranges that are written in the expression are read once. */
+function rangeFunction(signature: string, rangesOf: (argument: Value) => readonly Value[]): Overload {
+  return overload(
+    signature,
+    (context, address: string, argument: Value) => {
+      const ranges = rangesOf(argument)
+      context.charge(CIDR_COST * ranges.length)
+      return compileRanges(ranges.filter(isCidr))(address)
+    },
+    ([, literal]) => {
+      if (literal === undefined) return undefined
+      const contains = compileRanges(rangesOf(literal).filter(isCidr))
+      return (context, address: string) => {
+        context.charge(CIDR_COST)
+        return contains(address)
+      }
+    },
+  )
 }
 
 function randomBetween(first: Int, last: Int): number {
@@ -191,8 +200,6 @@ export const textFunctions: readonly Overload[] = [
   overload('rand.double() -> double', () => new Double(Math.random())),
   overload('rand.int() -> int', () => randomBetween(0, 1)),
   overload('rand.int(int, int) -> int', (_context, first: Int, last: Int) => randomBetween(first, last)),
-  overload('inCidrRange(string, string) -> bool', (context, address: string, cidr: string) =>
-    inCidrs(context, address, [cidr]),
-  ),
-  overload('inCidrRanges(string, list(string)) -> bool', inCidrs),
+  rangeFunction('inCidrRange(string, string) -> bool', (range) => [range]),
+  rangeFunction('inCidrRanges(string, list(string)) -> bool', (ranges) => ranges as readonly Value[]),
 ]

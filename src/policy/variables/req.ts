@@ -4,14 +4,44 @@ import { Timestamp } from '../cel/values.ts'
 import { byName, parseCookies, requestCookies } from './cookies.ts'
 import { contentType, encodings, headerValues } from './message.ts'
 import { field, plain } from './shape.ts'
-import { splitTarget, stringLists, type UrlSource, url } from './url.ts'
+import { pathOf, queryOf, stringLists, type UrlSource, url } from './url.ts'
 import { userAgent } from './user-agent.ts'
 
-/** The URL of a request as the client sees it. */
-export function requestUrl({ scheme, authority, host, target }: RequestSource): UrlSource {
-  const port = authority === host ? -1 : Number(authority.slice(authority.lastIndexOf(':') + 1))
-  return { scheme, userPassword: '', host, port, ...splitTarget(target) }
+/** The URL of a request as the client sees it. An expression reads one part of it, so each is computed when it is read. */
+class RequestUrl implements UrlSource {
+  readonly #request: RequestSource
+
+  constructor(request: RequestSource) {
+    this.#request = request
+  }
+
+  get scheme(): string {
+    return this.#request.scheme
+  }
+
+  get userPassword(): string {
+    return ''
+  }
+
+  get host(): string {
+    return this.#request.host
+  }
+
+  get port(): number {
+    const { authority, host } = this.#request
+    return authority === host ? -1 : Number(authority.slice(authority.lastIndexOf(':') + 1))
+  }
+
+  get rawPath(): string {
+    return pathOf(this.#request.target)
+  }
+
+  get query(): string {
+    return queryOf(this.#request.target)
+  }
 }
+
+export const requestUrl = (request: RequestSource): UrlSource => new RequestUrl(request)
 
 /** `req`: the request, as the actions before have left it. */
 export const req: Type = objectOf({

@@ -23,12 +23,16 @@ export function urlText(url: UrlSource): string {
   return `${url.scheme}://${user}${authorityOf(url)}${uriOf(url)}`
 }
 
-/** Splits the target of a request. */
-export function splitTarget(target: string): { rawPath: string; query: string } {
+/** The path of the target of a request. */
+export function pathOf(target: string): string {
   const mark = target.indexOf('?')
-  return mark === -1
-    ? { rawPath: target, query: '' }
-    : { rawPath: target.slice(0, mark), query: target.slice(mark + 1) }
+  return mark === -1 ? target : target.slice(0, mark)
+}
+
+/** The query of the target of a request, without its question mark. */
+export function queryOf(target: string): string {
+  const mark = target.indexOf('?')
+  return mark === -1 ? '' : target.slice(mark + 1)
 }
 
 /** Decodes percent signs; what is not valid stays as it is. */
