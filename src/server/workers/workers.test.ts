@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fetchHost, startAgent } from '../../../test/support/agents.ts'
 import { createClient } from '../../../test/support/api.ts'
@@ -11,29 +11,20 @@ import { listen, startHttp } from '../../../test/support/local-server.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { type ServerProcess, startServerProcess } from '../../../test/support/server-process.ts'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
+import { startUpgrade } from '../../../test/support/upgrade.ts'
+import { findWorker, processTitle } from '../../../test/support/worker-processes.ts'
 import { sendHttps } from '../../edge/testing/client.ts'
 
 /** Requests on connections of their own: that all of them reach the same of two workers is practically impossible. */
 const MANY = 40
 
-async function startWorkers(t: TestContext, flags: readonly string[] = [], dataDir?: string) {
-  const directory = dataDir ?? createTempDir()
-  return startServerProcess(t, directory, ['--workers', '2', ...flags])
-}
-
-/** The process id of a worker; undefined while it does not run. */
-function findWorker(server: ServerProcess, number: number): number | undefined {
-  const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ')
-  const pid = children.find((child) => readTitle(child) === `adit worker ${number}`)
-  return pid === undefined ? undefined : Number(pid)
-}
-
-function readTitle(pid: number | string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
-  } catch {
-    return ''
-  }
+async function startWorkers(
+  t: TestContext,
+  flags: readonly string[] = [],
+  dataDir = createTempDir(),
+  environment: Readonly<Record<string, string>> = {},
+) {
+  return startServerProcess(t, dataDir, ['--workers', '2', ...flags], { environment })
 }
 
 /** Far fewer than the requests that both workers would admit if each counted for itself. */
@@ -109,7 +100,7 @@ for (const [name, databaseFlags] of Object.entries(databases))
     const { body } = await createClient(server.url, server.apiKey)('GET', '/tunnel_sessions')
     assert.equal(body.tunnel_sessions.length, 1)
 
-    const killed = findWorker(server, 1)!
+    const killed = findWorker(server.pid, 1)!
     const outcomes: { response: string; isLater: boolean }[] = []
     let isOver = false
     const visitor = async () => {
@@ -121,7 +112,10 @@ for (const [name, databaseFlags] of Object.entries(databases))
     const visitors = [visitor(), visitor()]
     await eventually(() => outcomes.length > MANY)
     process.kill(killed, 'SIGKILL')
-    await eventually(() => ![undefined, killed].includes(findWorker(server, 1)), 'the worker is restarted')
+    await eventually(
+      () => ![undefined, killed].includes(findWorker(server.pid, 1)),
+      'the worker is restarted',
+    )
     await eventually(async () => ((await edge.counts())[1] ?? 0) > 0, 'the worker serves again')
     isOver = true
     await Promise.all(visitors)
@@ -157,7 +151,7 @@ test('a stop lets requests at workers finish, and ends all processes', async (t)
   const port = await startHttp(t, (_request, response) => upstreamHasIt.resolve(() => response.end('done')))
   const agent = await startAgent(t, server)
   await agent.forward({ addr: port, url: 'http://slow.adit.localhost' })
-  const workers = [1, 2].map((number) => findWorker(server, number)!)
+  const workers = [1, 2].map((number) => findWorker(server.pid, number)!)
 
   const response = fetchHost(server, 'slow.adit.localhost')
   const finish = await upstreamHasIt.promise
@@ -168,21 +162,47 @@ test('a stop lets requests at workers finish, and ends all processes', async (t)
 
   assert.deepEqual(await response, { status: 200, body: 'done' })
   await stopped
-  assert.deepEqual(workers.map(readTitle), ['', ''])
+  assert.deepEqual(workers.map(processTitle), ['', ''])
 })
 
 test('workers end with their control process, and the next start works at once', async (t) => {
   const dataDir = createTempDir()
   const server = await startWorkers(t, [], dataDir)
-  const workers = [1, 2].map((number) => findWorker(server, number)!)
+  const workers = [1, 2].map((number) => findWorker(server.pid, number)!)
   await server.kill()
-  await eventuallyEqual(async () => workers.map(readTitle).join(''), '')
+  await eventuallyEqual(async () => workers.map(processTitle).join(''), '')
 
   const port = new URL(server.credentials.http_url).port
   const next = await startWorkers(t, ['--http-addr', `127.0.0.1:${port}`], dataDir)
 
   assert.equal(new URL(next.credentials.http_url).port, port)
   await next.stop()
+})
+
+test('a worker of a new release that crashes before the running one has handed over serves after its restart', async (t) => {
+  const [dataDir, programs] = [createTempDir(), createTempDir()]
+  const [notified, mayReturn] = [join(programs, 'notified'), join(programs, 'may-return')]
+  // The running release hands over when this program has returned.
+  const notify = `#!/bin/sh\necho "$@" > ${notified}\nwhile [ ! -e ${mayReturn} ]; do sleep 0.05; done\n`
+  await writeFile(join(programs, 'systemd-notify'), notify, { mode: 0o755 })
+  const server = await startWorkers(t, [], dataDir, {
+    ...{ NOTIFY_SOCKET: '/run/systemd/notify', PATH: `${programs}:${process.env.PATH}` },
+  })
+  const edge = await createEdge(server, 'served')
+  const upgrade = startUpgrade(t, dataDir)
+  const release = Number(await eventually(async () => /\d+/.exec(await readFile(notified, 'utf8'))?.[0]))
+  const crashed = findWorker(release, 1)!
+
+  process.kill(crashed, 'SIGKILL')
+  await eventually(() => server.output().includes('worker is back'))
+  await writeFile(mayReturn, '')
+  await upgrade.takenOver()
+  assert.equal(await upgrade.waitForExit(), 0)
+
+  await eventually(async () => {
+    await edge.isServed('200 served')
+    return ((await edge.counts())[1] ?? 0) > 0
+  }, 'the worker serves requests')
 })
 
 test('a port that another program uses fails the start with the usual sentence', async (t) => {

@@ -52,6 +52,7 @@ export class Workers {
   #handedOver = 0
   /** The process whose workers these replace, while it runs. */
   #predecessor: PredecessorChannel | undefined
+  #takesOver = false
 
   constructor(options: WorkersOptions) {
     this.#options = options
@@ -97,8 +98,9 @@ export class Workers {
     return this.#ask(number, 'takeListener', name)
   }
 
-  /** Takes over the listeners of the workers that these replace. */
+  /** Takes over the listeners of the workers that these replace, also for a worker that crashes from now on. */
   async takeOver(): Promise<void> {
+    this.#takesOver = true
     await Promise.all([...this.#running.values()].map(({ handle }) => handle.takeOver()))
   }
 
@@ -215,6 +217,7 @@ export class Workers {
         running.isServing = true
         // It has not heard of the commits during its start.
         changes.notify()
+        if (isSuccessor && this.#takesOver) void this.#ask(number, 'takeOver')
         if (isSuccessor && this.#predecessor === undefined) void this.#ask(number, 'completeUpgrade')
       },
       () => {},
@@ -247,6 +250,11 @@ export class Workers {
       if (this.#stopping.signal.aborted) return
       startedAt = clock.monotonic()
       running = this.#launch(number)
+      const { handle } = running
+      handle.ready.then(
+        () => log.info({ worker: number, pid: handle.pid }, 'worker is back'),
+        () => {},
+      )
     }
   }
 }
