@@ -208,7 +208,7 @@ test('another account cannot refer to anything of this one in a body (P39)', asy
     const parents = (await sample.parents?.(api.callAsOther)) ?? {}
     const path = collectionPath(kind, parents)
     const record = resource.parseCreate({ ...foreign, ...parents })
-    const pointers = resource.pointers(record).filter(({ at }) => !(at in parents))
+    const pointers = resource.pointers(record).filter(({ path }) => !(path in parents))
     if (pointers.length === 0 && !kind.startsWith('edges_')) continue
     const answer = await assertRejected(api, () => api.callAsOther('POST', path, { body: foreign }), {
       status: 400,
@@ -220,7 +220,7 @@ test('another account cannot refer to anything of this one in a body (P39)', asy
     const change = (await sample.update?.(api.call)) ?? {}
     const parsed = resource.parseUpdate(change)
     const editable = Object.entries(change).filter(([key]) =>
-      resource.pointers({ ...record, ...parsed } as never).some(({ at }) => at.split(/[.[]/)[0] === key),
+      resource.pointers({ ...record, ...parsed } as never).some(({ path }) => path.split(/[.[]/)[0] === key),
     )
     for (const [key, value] of editable) {
       const url = `${own.edge_id ? `/edges/https/${own.edge_id}/routes` : path}/${own.id}`

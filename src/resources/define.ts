@@ -337,7 +337,7 @@ export function defineResource<const F extends ResourceFields, const P extends s
         if (!(key in stored)) return []
         return value.pointers(stored[key]).map((pointer) => ({
           ...pointer,
-          at: pointer.at === '' ? key : `${key}${pointer.at.startsWith('[') ? '' : '.'}${pointer.at}`,
+          path: pointer.path === '' ? key : `${key}${pointer.path.startsWith('[') ? '' : '.'}${pointer.path}`,
         }))
       })
     },

@@ -84,7 +84,7 @@ test('references are written as ids and read as Refs', () => {
   assert.equal(record.ip_policy_id, id)
   assert.deepEqual(view.ip_policy, { id, uri: `u/${id}` })
   assert.deepEqual(resources.ip_policy_rules.pointers(record), [
-    { target: id, prefixes: ['ipp'], onDelete: 'cascade', at: 'ip_policy_id' },
+    { target: id, prefixes: ['ipp'], onDelete: 'cascade', path: 'ip_policy_id' },
   ])
 })
 
@@ -132,7 +132,7 @@ test('references of a weighted backend have the path of their entry', () => {
   const child = 'bkdhr_000000000000000000000000000'
   const record = resources.backends_weighted.parseCreate({ backends: { [child]: 1 } })
 
-  assert.equal(resources.backends_weighted.pointers(record)[0]?.at, `backends.${child}`)
+  assert.equal(resources.backends_weighted.pointers(record)[0]?.path, `backends.${child}`)
 })
 
 test('headers are null when absent or empty', () => {

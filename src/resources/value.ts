@@ -36,7 +36,7 @@ export interface Pointer {
   readonly prefixes: readonly string[]
   readonly onDelete: 'restrict' | 'cascade'
   /** Path inside the value; empty for the value itself. */
-  readonly at: string
+  readonly path: string
 }
 
 /**
@@ -266,7 +266,7 @@ export function list<W, R>(
     render: (values, context) => values.map((value) => item.render(value, context)),
     pointers: (values) =>
       values.flatMap((value, index) =>
-        item.pointers(value).map((pointer) => ({ ...pointer, at: `[${index}]` })),
+        item.pointers(value).map((pointer) => ({ ...pointer, path: `[${index}]` })),
       ),
   }
 }
@@ -328,7 +328,7 @@ export function idSchema(prefixes: readonly string[]): TSchema {
 export function idOf(prefixes: readonly string[], onDelete: 'restrict' | 'cascade' = 'restrict') {
   return {
     ...plain<string>(idSchema(prefixes), '', (id, path) => checkId(id, prefixes, path)),
-    pointers: (id: string): Pointer[] => (id === '' ? [] : [{ target: id, prefixes, onDelete, at: '' }]),
+    pointers: (id: string): Pointer[] => (id === '' ? [] : [{ target: id, prefixes, onDelete, path: '' }]),
   }
 }
 
@@ -488,7 +488,7 @@ export function object<F extends DescribedFields>(
       return entries.flatMap(([name, value]) =>
         value.pointers(stored[value.key ?? name]).map((pointer) => ({
           ...pointer,
-          at: `${value.key ?? name}${pointer.at === '' || pointer.at.startsWith('[') ? pointer.at : `.${pointer.at}`}`,
+          path: `${value.key ?? name}${pointer.path === '' || pointer.path.startsWith('[') ? pointer.path : `.${pointer.path}`}`,
         })),
       )
     },

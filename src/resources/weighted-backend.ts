@@ -23,7 +23,7 @@ const weights = {
       target,
       prefixes: backendPrefixes,
       onDelete: 'restrict',
-      at: target,
+      path: target,
     })),
 }
 

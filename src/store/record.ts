@@ -73,7 +73,7 @@ export function draftOf(resource: Resource, id: string, account: string, record:
   const claims = resource.unique(record).map((unique) => claimOf(unique, account))
   const references: Reference[] = resource
     .pointers(record)
-    .map(({ target, onDelete, at }) => ({ field: at, target, onDelete }))
+    .map(({ target, onDelete, path }) => ({ field: path, target, onDelete }))
   return { kind: resource.kind, id, account, data: open, secrets, claims, references }
 }
 
