@@ -74,8 +74,8 @@ export function openApplicationSessions({ engine, inTransaction }: DurableStore)
           id,
         )
         if (row === undefined) return false
-        const [at, until] = [Number(row.created_at), Number(row.ends_at)]
-        await addRevocation(sql, { scopeId: String(row.place), subject: id, at, until })
+        const [latestStart, until] = [Number(row.created_at), Number(row.ends_at)]
+        await addRevocation(sql, { scopeId: String(row.place), subject: id, latestStart, until })
         return true
       }),
 
@@ -93,7 +93,7 @@ export function openApplicationSessions({ engine, inTransaction }: DurableStore)
           id,
         )
         const until = Math.max(now + MIN_REVOCATION_MS, Number(last?.ends_at ?? 0))
-        await addRevocation(sql, { scopeId: account, subject: String(user.subject), at: now, until })
+        await addRevocation(sql, { scopeId: account, subject: String(user.subject), latestStart: now, until })
         await sql.run('DELETE FROM application_sessions WHERE account = ? AND user_id = ?', account, id)
         await sql.run('DELETE FROM application_users WHERE account = ? AND id = ?', account, id)
         return true

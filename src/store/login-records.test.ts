@@ -16,7 +16,12 @@ async function createRecords(t: TestContext, url?: string) {
   return { records: openLoginRecords(store), store }
 }
 
-const revocation = (subject: string, at = 1, until = 1000) => ({ scopeId: 'rt_1', subject, at, until })
+const revocation = (subject: string, latestStart = 1, until = 1000) => ({
+  scopeId: 'rt_1',
+  subject,
+  latestStart,
+  until,
+})
 
 const engines = {
   sqlite: createRecords,

@@ -1,11 +1,11 @@
 import type { DurableStore } from './durable-store.ts'
 import type { Sql } from './sql.ts'
 
-/** Revokes the log-in sessions of a subject, in a scope, that began at or before `at`. */
+/** Revokes the log-in sessions of a subject, in a scope, that began at or before `latestStart`. */
 export interface LoginRevocation {
   readonly scopeId: string
   readonly subject: string
-  readonly at: number
+  readonly latestStart: number
   /** Milliseconds since 1970 after which the revocation is no longer needed. */
   readonly until: number
 }
@@ -63,7 +63,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
           revocations: rows.map(({ place, subject, at, expires_at }) => ({
             scopeId: String(place),
             subject: String(subject),
-            at: Number(at),
+            latestStart: Number(at),
             until: Number(expires_at),
           })),
           number: Number(rows.at(-1)?.number ?? after),
@@ -95,7 +95,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
 /** Adds a revocation, and removes the sessions that it ends from the lists of the account. */
 export async function addRevocation(
   sql: Sql,
-  { scopeId, subject, at, until }: LoginRevocation,
+  { scopeId, subject, latestStart, until }: LoginRevocation,
 ): Promise<void> {
   // Write transactions are serialised, so that numbers become visible in order.
   const number = (await lastRevocationNumber(sql)) + 1
@@ -107,7 +107,7 @@ export async function addRevocation(
        ELSE login_endings.expires_at END`,
     scopeId,
     subject,
-    at,
+    latestStart,
     until,
     number,
   )
@@ -116,7 +116,7 @@ export async function addRevocation(
       `DELETE FROM application_sessions WHERE place = ? AND ${column} = ? AND created_at <= ?`,
       scopeId,
       subject,
-      at,
+      latestStart,
     )
 }
 

@@ -100,7 +100,7 @@ export class GateSessions {
       {
         scopeId,
         subject: id,
-        at: since * 1000,
+        latestStart: since * 1000,
         until: (since + this.#lifetime.maxSeconds) * 1000,
       },
     )

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 
-/** Revokes the sessions of `subject` that started at or before `at`. Wall-clock milliseconds. */
+/** Revokes the sessions of `subject` that started at or before `latestStart`. Wall-clock milliseconds. */
 export interface Revocation {
   /** The id of a route or endpoint, or that of the account for all of them. */
   readonly scopeId: string
   /** A session id, or a person with all their sessions. */
   readonly subject: string
-  readonly at: number
+  readonly latestStart: number
   /** When every such session has expired anyway. */
   readonly until: number
 }
@@ -24,7 +24,7 @@ export function toUserSubject(providerUrl: string, personId: string): string {
 }
 
 interface ScopeRevocations {
-  readonly bySubject: Map<string, { at: number; until: number }>
+  readonly bySubject: Map<string, { latestStart: number; until: number }>
   /** Sessions of any subject that started at or before this are revoked. */
   floor: number
 }
@@ -46,14 +46,14 @@ export class Revocations {
     return this.#size
   }
 
-  add({ scopeId, subject, at, until }: Revocation, now: number): void {
+  add({ scopeId, subject, latestStart, until }: Revocation, now: number): void {
     if (until <= now) return
     const scope = this.#scopes.get(scopeId) ?? { bySubject: new Map(), floor: 0 }
     this.#scopes.set(scopeId, scope)
     const existing = scope.bySubject.get(subject)
     if (existing === undefined) this.#size++
     scope.bySubject.set(subject, {
-      at: Math.max(at, existing?.at ?? 0),
+      latestStart: Math.max(latestStart, existing?.latestStart ?? 0),
       until: Math.max(until, existing?.until ?? 0),
     })
     if (this.#size > this.#maxEntries) this.#evict(now)
@@ -64,7 +64,7 @@ export class Revocations {
     const scope = this.#scopes.get(scopeId)
     if (scope === undefined) return false
     const startedAt = since * 1000
-    return startedAt <= scope.floor || startedAt <= (scope.bySubject.get(subject)?.at ?? 0)
+    return startedAt <= scope.floor || startedAt <= (scope.bySubject.get(subject)?.latestStart ?? 0)
   }
 
   /** Drops expired revocations. */
@@ -85,10 +85,10 @@ export class Revocations {
     let largest: ScopeRevocations | undefined
     for (const scope of this.#scopes.values())
       if (largest === undefined || scope.bySubject.size > largest.bySubject.size) largest = scope
-    const byAge = [...largest!.bySubject].sort(([, a], [, b]) => a.at - b.at)
-    for (const [subject, { at }] of byAge.slice(0, Math.ceil(byAge.length / 2))) {
+    const byAge = [...largest!.bySubject].sort(([, a], [, b]) => a.latestStart - b.latestStart)
+    for (const [subject, { latestStart }] of byAge.slice(0, Math.ceil(byAge.length / 2))) {
       largest!.bySubject.delete(subject)
-      largest!.floor = Math.max(largest!.floor, at)
+      largest!.floor = Math.max(largest!.floor, latestStart)
       this.#size--
     }
   }

@@ -177,7 +177,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   async function revokeSessions(nameId: string): Promise<void> {
     const now = clock.now()
     const until = now + createLifetime(settings, 0).maxSeconds * 1000
-    const revocation = { scopeId, subject: toSubject(nameId), at: now, until }
+    const revocation = { scopeId, subject: toSubject(nameId), latestStart: now, until }
     await revokeEverywhere({ store, revocations, now }, revocation)
   }
 
