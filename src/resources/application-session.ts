@@ -103,6 +103,6 @@ export interface StartedSession {
 export interface SessionActivity {
   readonly account: string
   readonly id: string
-  readonly at: number
+  readonly lastActive: number
   readonly expiresAt: number
 }

@@ -57,20 +57,23 @@ for (const [engine, create] of Object.entries(engines)) {
   test(`${engine}: activity moves forward only, and extends the session`, async (t) => {
     const { sessions } = await create(t)
     const session = startedSession('ac_1')
-    const at = (ms: number) => ({
+    const activityAfter = (ms: number) => ({
       account: 'ac_1',
       id: session.id,
-      at: session.startedAt + ms,
+      lastActive: session.startedAt + ms,
       expiresAt: session.expiresAt + ms,
     })
 
-    await sessions.record([session], [at(60_000)])
-    await sessions.record([], [at(30_000)])
+    await sessions.record([session], [activityAfter(60_000)])
+    await sessions.record([], [activityAfter(30_000)])
 
     const [row] = await sessions.sessions('ac_1', ALL)
     const [user] = await sessions.users('ac_1', ALL)
-    assert.deepEqual([row!.lastActive, row!.expiresAt], [at(60_000).at, at(60_000).expiresAt])
-    assert.equal(user!.lastActive, at(60_000).at)
+    assert.deepEqual(
+      [row!.lastActive, row!.expiresAt],
+      [activityAfter(60_000).lastActive, activityAfter(60_000).expiresAt],
+    )
+    assert.equal(user!.lastActive, activityAfter(60_000).lastActive)
   })
 
   test(`${engine}: ending a session or removing a user revokes, in their own account alone`, async (t) => {
@@ -119,14 +122,18 @@ test('reports are kept while they cannot be written, and written once', async ()
   let isAvailable = false
   const record = async (
     started: readonly { id: string }[],
-    activity: readonly { id: string; at: number }[],
+    activity: readonly { id: string; lastActive: number }[],
   ) => {
     if (!isAvailable) throw new Error('unavailable')
-    written.push(...started.map(({ id }) => id), ...activity.map(({ id, at }) => `${id} ${at}`))
+    written.push(
+      ...started.map(({ id }) => id),
+      ...activity.map(({ id, lastActive }) => `${id} ${lastActive}`),
+    )
   }
   const inbox = new SessionInbox({ record }, silentLog)
   inbox.addSession(startedSession('ac_1', { id: 'as_1' }))
-  for (const at of [1, 2]) inbox.addActivity({ account: 'ac_1', id: 'as_1', at, expiresAt: 9 })
+  for (const lastActive of [1, 2])
+    inbox.addActivity({ account: 'ac_1', id: 'as_1', lastActive, expiresAt: 9 })
 
   await assert.rejects(inbox.flush())
   isAvailable = true

@@ -148,22 +148,25 @@ async function insertSession(sql: Sql, session: StartedSession): Promise<void> {
   )
 }
 
-async function recordActivity(sql: Sql, { account, id, at, expiresAt }: SessionActivity): Promise<void> {
+async function recordActivity(
+  sql: Sql,
+  { account, id, lastActive, expiresAt }: SessionActivity,
+): Promise<void> {
   // Several nodes may report the same session, in any order.
   await sql.run(
     'UPDATE application_sessions SET last_active = ?, expires_at = ? WHERE account = ? AND id = ? AND last_active < ?',
-    at,
+    lastActive,
     expiresAt,
     account,
     id,
-    at,
+    lastActive,
   )
   await sql.run(
     `UPDATE application_users SET last_active = ? WHERE account = ? AND last_active < ?
      AND id = (SELECT user_id FROM application_sessions WHERE account = ? AND id = ?)`,
-    at,
+    lastActive,
     account,
-    at,
+    lastActive,
     account,
     id,
   )

@@ -89,7 +89,7 @@ export class GateSessions {
     if (interval <= cachedSession.reportedInterval) return
     cachedSession.reportedInterval = interval
     const expiresAt = this.#lifetime.expiresAt(since, nowSeconds + ACTIVITY_SECONDS) * 1000
-    store.recordActivity({ account: accountId, id, at: nowSeconds * 1000, expiresAt })
+    store.recordActivity({ account: accountId, id, lastActive: nowSeconds * 1000, expiresAt })
   }
 
   /** Revokes a session on all nodes. */

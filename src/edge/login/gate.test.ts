@@ -329,7 +329,7 @@ test('a session is listed when it starts, and its activity once a minute', async
     name: 'Ada',
   })
   assert.deepEqual(
-    shared.activity.map(({ id, at }) => [id, Math.floor((at - startedAt) / 60_000)]),
+    shared.activity.map(({ id, lastActive }) => [id, Math.floor((lastActive - startedAt) / 60_000)]),
     [
       [session.id, 1],
       [session.id, 2],
