@@ -7,8 +7,8 @@ import { type DeliveryOutcome, type DeliveryTarget, delivered, type OutboundEven
 import { ManualClock } from './testing/platform.ts'
 import { TrafficBuffer } from './traffic-buffer.ts'
 
-function outboundEvent(id: string, at: number) {
-  return { id, type: 'test_event.v0', at, body: '{}', quoted: '"{}"', size: 2 } satisfies OutboundEvent
+function outboundEvent(id: string, time: number) {
+  return { id, type: 'test_event.v0', time, body: '{}', quoted: '"{}"', size: 2 } satisfies OutboundEvent
 }
 
 function createWorker(queue: DeliveryQueue, clock: ManualClock, deliver: DeliveryTarget['deliver']) {

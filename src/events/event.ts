@@ -17,7 +17,7 @@ export interface EventInput {
   readonly type: string
   readonly accountId: string
   /** In milliseconds since 1970. */
-  readonly at: number
+  readonly time: number
   /** Grows from one event of an object to the next. */
   readonly sequence: number
   readonly object: unknown
@@ -28,24 +28,24 @@ export interface EventInput {
 export interface SerializedEvent {
   readonly id: string
   readonly type: string
-  readonly at: number
+  readonly time: number
   readonly body: string
 }
 
 /** Assigns an id to an event and serializes it once: every attempt sends the same bytes. */
 export function serializeEvent(ids: KsuidGenerator, input: EventInput): SerializedEvent {
-  const { type, accountId, at, sequence, object, principal } = input
-  const id = ids.next(at)
+  const { type, accountId, time, sequence, object, principal } = input
+  const id = ids.next(time)
   const body = JSON.stringify({
     event_id: id,
     event_type: type,
-    event_timestamp: new Date(at).toISOString(),
+    event_timestamp: new Date(time).toISOString(),
     account_id: accountId,
     sequence,
     object,
     principal,
   })
-  return { id, type, at, body }
+  return { id, type, time, body }
 }
 
 /** The URI of a resource, from its id alone. */

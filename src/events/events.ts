@@ -179,13 +179,20 @@ export function createEvents(options: EventsOptions): Events {
   function emit({ type, accountId, object, sequence }: EmittedEvent): void {
     const routes = subscriptions.routes(type, accountId)
     if (routes.length === 0) return
-    const event = serializeEvent(ids, { type, accountId, at: clock.now(), sequence, object, principal: null })
+    const event = serializeEvent(ids, {
+      type,
+      accountId,
+      time: clock.now(),
+      sequence,
+      object,
+      principal: null,
+    })
     const targets = new Set(routes.flatMap((route) => route.destinations))
     for (const destination of targets) inbox.add({ ...event, destination, account: accountId })
     setImmediate(wake)
   }
 
-  function emitTraffic(type: string, accountId: string, at: number, event: unknown): void {
+  function emitTraffic(type: string, accountId: string, time: number, event: unknown): void {
     fanOut(
       subscriptions.routes(type, accountId),
       ({ traffic: recording, destinations: targets }) => {
@@ -193,7 +200,7 @@ export function createEvents(options: EventsOptions): Events {
         let captured: TrafficEvent | undefined
         for (const destination of targets) {
           if (!traffic.admit(destination)) continue
-          captured ??= recording.recorder.capture(ids, event, at)
+          captured ??= recording.recorder.capture(ids, event, time)
           traffic.push(destination, captured)
         }
       },

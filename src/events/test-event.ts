@@ -30,7 +30,7 @@ export async function sendTestEvent(
   const event = serializeEvent(ids, {
     type: 'test_event.v0',
     accountId,
-    at: clock.now(),
+    time: clock.now(),
     sequence: 1,
     object: {
       destination: { id: destinationId, uri: uriOf(apiUrl(), destinationId) },
@@ -55,7 +55,7 @@ export async function sendTestEvent(
 
 async function attempt(
   destination: Destination,
-  event: { id: string; type: string; at: number; body: string },
+  event: { id: string; type: string; time: number; body: string },
 ) {
   try {
     const outcomes = await destination.target().deliver([event], new AbortController().signal)

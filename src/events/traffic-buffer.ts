@@ -38,8 +38,8 @@ class RetryEvent implements QueuedDelivery, LazyEvent {
     return this.event.type
   }
 
-  get at(): number {
-    return this.event.at
+  get time(): number {
+    return this.event.time
   }
 
   get body(): string {
@@ -188,7 +188,7 @@ export class TrafficBuffer implements DeliveryQueue {
     const oldest = this.#untried[this.#next]
     if (oldest === undefined) return false
     if (this.#flushing || this.#untriedCount >= maxEvents || this.#bytes >= maxBytes) return true
-    return now - oldest.at >= Math.max(lingerMs, MIN_LINGER_MS)
+    return now - oldest.time >= Math.max(lingerMs, MIN_LINGER_MS)
   }
 
   /** Removes the events that are due from the retries. */

@@ -34,7 +34,7 @@ export class TrafficRecorder<E> {
   }
 
   /** Captures the values of the selected fields. */
-  capture(ids: KsuidGenerator, event: E, at: number): TrafficEvent {
+  capture(ids: KsuidGenerator, event: E, time: number): TrafficEvent {
     const getters = this.#getters
     const values: unknown[] = new Array(getters.length)
     let size = this.#textLength + this.#kind.retainedSize(event)
@@ -43,7 +43,7 @@ export class TrafficRecorder<E> {
       if (typeof value === 'string') size += value.length
       values[index] = value
     }
-    return new TrafficEvent(this.#type, at, values, size, this.#templates, ids)
+    return new TrafficEvent(this.#type, time, values, size, this.#templates, ids)
   }
 }
 
@@ -57,7 +57,7 @@ interface EventTemplates {
 /** A traffic event: its captured values, serialized to the same text on every access. */
 export class TrafficEvent implements OutboundEvent {
   readonly type: string
-  readonly at: number
+  readonly time: number
   readonly size: number
   readonly #values: readonly unknown[]
   readonly #templates: EventTemplates
@@ -66,14 +66,14 @@ export class TrafficEvent implements OutboundEvent {
 
   constructor(
     type: string,
-    at: number,
+    time: number,
     values: readonly unknown[],
     size: number,
     templates: EventTemplates,
     ids: KsuidGenerator,
   ) {
     this.type = type
-    this.at = at
+    this.time = time
     this.#values = values
     this.size = size
     this.#templates = templates
@@ -81,16 +81,16 @@ export class TrafficEvent implements OutboundEvent {
   }
 
   get id(): string {
-    this.#id ??= this.#ids.next(this.at)
+    this.#id ??= this.#ids.next(this.time)
     return this.#id
   }
 
   get body(): string {
-    return this.#templates.plain.write(this.id, this.at, this.#values)
+    return this.#templates.plain.write(this.id, this.time, this.#values)
   }
 
   get quoted(): string {
-    return `"${this.#templates.quoted.write(this.id, this.at, this.#values)}"`
+    return `"${this.#templates.quoted.write(this.id, this.time, this.#values)}"`
   }
 }
 
@@ -111,8 +111,8 @@ class EventTemplate {
   readonly #quoteMark: string
   readonly #head: string
   readonly #timestampLabel: string
-  #formattedTime = ''
-  #formattedAt = Number.NaN
+  #timestamp = ''
+  #formattedTime = Number.NaN
 
   constructor(texts: readonly string[], renderers: readonly (Render | undefined)[], encode: Encoding) {
     this.#texts = texts.map(encode)
@@ -123,12 +123,12 @@ class EventTemplate {
     this.#timestampLabel = encode('","event_timestamp":"')
   }
 
-  write(id: string, at: number, values: readonly unknown[]): string {
-    if (at !== this.#formattedAt) {
-      this.#formattedTime = new Date(at).toISOString()
-      this.#formattedAt = at
+  write(id: string, time: number, values: readonly unknown[]): string {
+    if (time !== this.#formattedTime) {
+      this.#timestamp = new Date(time).toISOString()
+      this.#formattedTime = time
     }
-    let json = this.#head + id + this.#timestampLabel + this.#formattedTime
+    let json = this.#head + id + this.#timestampLabel + this.#timestamp
     for (let index = 0; index < values.length; index++)
       json += this.#texts[index]! + this.#encodeValue(values[index], this.#renderers[index])
     return json + this.#texts[values.length]!

@@ -30,7 +30,7 @@ function events(count: number, destination = 'ed_a'): QueuedEvent[] {
     account: 'ac_one',
     id: `ev_${String(index).padStart(6, '0')}`,
     type: 'test_event.v0',
-    at: 5,
+    time: 5,
     body: `{"number":${index % 10}}`,
   }))
 }

@@ -9,7 +9,7 @@ export interface QueuedEvent {
   readonly id: string
   readonly type: string
   /** The time of the event, in milliseconds since 1970. */
-  readonly at: number
+  readonly time: number
   readonly body: string
 }
 
@@ -386,12 +386,12 @@ async function insert(sql: Sql, events: readonly QueuedEvent[], now: number, lim
       await sql.apply({
         table: 'event_deliveries',
         columns: INSERT_COLUMNS,
-        rows: accepted.map(({ id, account, type, at, body, size }) => [
+        rows: accepted.map(({ id, account, type, time, body, size }) => [
           destination,
           id,
           account,
           type,
-          at,
+          time,
           body,
           size,
           now,
@@ -464,7 +464,7 @@ function toQueuedEvent(record: SqlRecord): QueuedEvent {
     account: record.account as string,
     id: record.id as string,
     type: record.type as string,
-    at: Number(record.at),
+    time: Number(record.at),
     body: record.body as string,
   }
 }

@@ -84,8 +84,8 @@ export const azureLogsIngestion: TargetFactory<'azure_logs_ingestion'> = (settin
 }
 
 /** The event with the time column that every table requires. */
-function renderRow({ at, body }: OutboundEvent): string {
-  return `{"TimeGenerated":"${new Date(at).toISOString()}",${body.slice(1)}`
+function renderRow({ time, body }: OutboundEvent): string {
+  return `{"TimeGenerated":"${new Date(time).toISOString()}",${body.slice(1)}`
 }
 
 function failure(who: string, { status, headers }: Response, { clock }: TargetContext): DeliveryFailed {

@@ -39,7 +39,7 @@ export const cloudwatchLogs: TargetFactory<'cloudwatch_logs'> = ({ auth, log_gro
       async ({ client, CreateLogStreamCommand, PutLogEventsCommand }) => {
         const command = new PutLogEventsCommand({
           ...stream,
-          logEvents: events.map(({ at, body }) => ({ timestamp: at, message: body })),
+          logEvents: events.map(({ time, body }) => ({ timestamp: time, message: body })),
         })
         try {
           return await client.send(command, { abortSignal: attemptSignal(signal, context) })
@@ -82,9 +82,9 @@ export const cloudwatchLogs: TargetFactory<'cloudwatch_logs'> = ({ auth, log_gro
 /** The service requires the events of a request in order of time and within a day. */
 function splitBySpan(batch: readonly OutboundEvent[]): OutboundEvent[][] {
   const groups: OutboundEvent[][] = []
-  for (const event of batch.toSorted((a, b) => a.at - b.at)) {
+  for (const event of batch.toSorted((a, b) => a.time - b.time)) {
     const last = groups.at(-1)
-    if (last !== undefined && event.at - last[0]!.at < MAX_BATCH_SPAN_MS) last.push(event)
+    if (last !== undefined && event.time - last[0]!.time < MAX_BATCH_SPAN_MS) last.push(event)
     else groups.push([event])
   }
   return groups

@@ -59,7 +59,7 @@ export const s3: TargetFactory<'s3'> = (settings, context) => {
 }
 
 /** Sorts by time, and is the same when the same batch is sent again. */
-function fileName({ id, at }: OutboundEvent): string {
-  const [date = '', time = ''] = new Date(at).toISOString().split('T')
-  return `${date.replaceAll('-', '/')}/${time.slice(0, 2)}/${id}.ndjson`
+function fileName({ id, time }: OutboundEvent): string {
+  const [date = '', timeOfDay = ''] = new Date(time).toISOString().split('T')
+  return `${date.replaceAll('-', '/')}/${timeOfDay.slice(0, 2)}/${id}.ndjson`
 }

@@ -269,7 +269,7 @@ function outboundEvents(count: number): OutboundEvent[] {
   return Array.from({ length: count }, (_, number) => ({
     id: `ev_${number}`,
     type: 'test_event.v0',
-    at: BASE_TIME + number,
+    time: BASE_TIME + number,
     body: JSON.stringify({ event_id: `ev_${number}`, number, text: 'grüße\n"quoted" \u2028' }),
   }))
 }
@@ -465,7 +465,7 @@ test('cloudwatch_logs: events of different days are sent in order and in separat
   const day = 24 * 60 * 60 * 1000
   const batch = outboundEvents(3).map((event, index) => ({
     ...event,
-    at: BASE_TIME + [2 * day, 0, 1000][index]!,
+    time: BASE_TIME + [2 * day, 0, 1000][index]!,
   }))
 
   const outcomes = await target.deliver(batch, never)

@@ -8,7 +8,7 @@ export interface OutboundEvent {
   readonly id: string
   readonly type: string
   /** The time of the event, in milliseconds since 1970. */
-  readonly at: number
+  readonly time: number
   /** The event as JSON, without a newline. */
   readonly body: string
   /** The body as a JSON string, where that is cheaper than encoding the body. */
