@@ -14,7 +14,7 @@ export const auditOperations: ApiOperation[] = [
       const records = await call.store.auditLog(call.principal.accountId, { limit, before })
       return records.map((entry) => ({
         id: entry.id,
-        at: formatTimestamp(entry.at),
+        at: formatTimestamp(entry.time),
         principal: entry.principal ?? null,
         credential: entry.credential ?? null,
         source: entry.source ?? null,

@@ -37,9 +37,9 @@ export function nextRecord(
   key: Buffer,
   head: ChainHead | undefined,
   entry: AuditEntry,
-  timestamp: number,
+  time: number,
 ): AuditRecord {
-  const unsigned = { ...entry, id: recordId(head ? recordNumber(head.id) + 1 : 1), at: timestamp }
+  const unsigned = { ...entry, id: recordId(head ? recordNumber(head.id) + 1 : 1), time }
   return { ...unsigned, hash: digest(key, head?.hash ?? '', unsigned) }
 }
 
@@ -120,6 +120,7 @@ function digest(key: Buffer, previousHash: string, record: Omit<AuditRecord, 'ha
 }
 
 function columnValue(record: Omit<AuditRecord, 'hash'>, column: (typeof AUDIT_COLUMNS)[number]): SqlValue {
+  if (column === 'at') return record.time
   if (column === 'request_id') return record.requestId
   if (column === 'changes') return record.changes === undefined ? null : JSON.stringify(record.changes)
   if (column === 'hash') return null
@@ -136,7 +137,7 @@ function toRecord(record: SqlRecord): AuditRecord {
   return {
     account: text('account'),
     id: text('id'),
-    at: Number(record.at),
+    time: Number(record.at),
     principal: optional('principal'),
     credential: optional('credential'),
     source: optional('source'),

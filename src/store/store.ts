@@ -80,7 +80,7 @@ export interface FieldChange {
 /** A stored audit entry: numbered, timestamped and chained by digest to its predecessor, so that tampering shows. */
 export interface AuditRecord extends AuditEntry {
   readonly id: string
-  readonly at: number
+  readonly time: number
   readonly hash: string
 }
 
