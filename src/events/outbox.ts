@@ -117,7 +117,7 @@ export class Outbox {
     if (resource?.event === undefined || !EVENT_TYPES.has(type)) return []
     const routes = this.#subscriptions.routes(type, change.account)
     if (routes.length === 0) return []
-    const { account, at: time, revision, principal, credential } = change
+    const { account, committedAt: time, revision, principal, credential } = change
     const key = `${account} ${principal} ${credential}`
     if (principal !== undefined && !principals.has(key))
       principals.set(key, this.#resolvePrincipal(account, principal, credential))

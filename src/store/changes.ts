@@ -63,7 +63,7 @@ export async function pruneBatch(sql: Sql, upTo: number, limit: number): Promise
 function toChange(record: SqlRecord): Change {
   return {
     revision: record.revision as number,
-    at: record.at as number,
+    committedAt: record.at as number,
     account: record.account as string,
     kind: record.kind as string,
     id: record.id as string,

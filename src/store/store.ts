@@ -87,7 +87,7 @@ export interface AuditRecord extends AuditEntry {
 /** One committed change. `data` is the row after it (before it, for a deletion), without secrets. */
 export interface Change {
   readonly revision: number
-  readonly at: number
+  readonly committedAt: number
   readonly account: string
   readonly kind: string
   readonly id: string
