@@ -22,12 +22,12 @@ export function requestBody(
   const exists = ({ kind, name }: Target) =>
     state.idOf(kind, name) !== undefined || failed.has(`${kind}.${name}`)
   const body = replaceReferences(resource.createSchema, fields, {
-    id(text, prefixes, at) {
-      const target = resolveName(text, prefixes, exists, `${path}.${at}`)
+    id(text, prefixes, field) {
+      const target = resolveName(text, prefixes, exists, `${path}.${field}`)
       if (target === undefined) return text
       const id = state.idOf(target.kind, target.name)
       if (id === undefined)
-        throw fieldProblem(at, 'invalid_field', `${at}: ${target.kind}.${target.name} was not created.`)
+        throw fieldProblem(field, 'invalid_field', `${field}: ${target.kind}.${target.name} was not created.`)
       return id
     },
     address: (text) => state.addressOf(text) ?? text,

@@ -67,8 +67,8 @@ const MAX_BATCH = 50
 function targetsOf({ resource, fields, path }: Entry, exists: (target: Target) => boolean): Target[] {
   const targets: Target[] = []
   replaceReferences(resource.createSchema, fields, {
-    id(text, prefixes, at) {
-      const target = resolveName(text, prefixes, exists, `${path}.${at}`)
+    id(text, prefixes, field) {
+      const target = resolveName(text, prefixes, exists, `${path}.${field}`)
       if (target !== undefined) targets.push(target)
       return text
     },

@@ -6,8 +6,8 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i
  */
 export function hideUrlSecrets(url: string): string {
   const [scheme = ''] = SCHEME.exec(url) ?? []
-  const at = url.lastIndexOf('@')
-  const visible = at < 0 ? url : `${scheme}[hidden]${url.slice(at)}`
+  const userinfoEnd = url.lastIndexOf('@')
+  const visible = userinfoEnd < 0 ? url : `${scheme}[hidden]${url.slice(userinfoEnd)}`
   const end = visible.search(/[?#]/)
   return end < 0 ? visible : `${visible.slice(0, end + 1)}[hidden]`
 }

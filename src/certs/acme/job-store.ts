@@ -116,11 +116,18 @@ export class JobStore {
   }
 
   async recordFailure(): Promise<void> {
-    const at = [...(await this.failures()), this.#clock.now()]
+    const failures = [...(await this.failures()), this.#clock.now()]
     await this.#store.write({}, async (tx) => {
       await tx.requireLease(this.#lease)
       const id = this.#failuresId()
-      const draft = { kind: FAILURES_KIND, account: PLATFORM, id, data: { at }, claims: [], references: [] }
+      const draft = {
+        kind: FAILURES_KIND,
+        account: PLATFORM,
+        id,
+        data: { at: failures },
+        claims: [],
+        references: [],
+      }
       if ((await tx.get(FAILURES_KIND, PLATFORM, id)) === undefined) await tx.insert(draft)
       else await tx.update(draft)
       await tx.audit(

@@ -59,7 +59,7 @@ export interface Tickets {
 
 export function createTickets({ seal, clock }: { seal: Seal; clock: Clock }): Tickets {
   // Setting the clock back must not extend any lifetime.
-  const isOlderThan = (at: number, ms: number) => Math.abs(clock.now() - at) > ms
+  const isOlderThan = (issuedAt: number, ms: number) => Math.abs(clock.now() - issuedAt) > ms
 
   return {
     sealState: (state) => encryptScoped(seal, 'state', state),

@@ -6,7 +6,7 @@ import type { Outbound } from '../../base/outbound/outbound.ts'
 /** The keys with which issuers sign tokens, fetched on first use and cached. */
 export interface KeySets {
   /** The key of a token in one of the sets at these URLs. */
-  at(urls: readonly string[]): JWTVerifyGetKey
+  keyOf(urls: readonly string[]): JWTVerifyGetKey
   /** The URL of the key set of an issuer, as its OpenID configuration names it. */
   urlOfIssuer(issuer: string): Promise<string>
 }
@@ -64,7 +64,7 @@ export function createKeySets({ fetch, clock }: Pick<Outbound, 'fetch'> & { cloc
   }
 
   return {
-    at: (urls) => async (header, token) => {
+    keyOf: (urls) => async (header, token) => {
       for (const [index, url] of urls.entries()) {
         try {
           return await setAt(url)(header, token)

@@ -83,7 +83,7 @@ export async function findTokenFault(
     // Before its keys are looked up: an issuer that is not allowed must not make the server fetch anything.
     const { iss = '' } = decodeJwt(text)
     if (!issuers.includes(iss)) return 'its issuer is not accepted here'
-    const key = keySets.at(keyUrls.length > 0 ? keyUrls : [await keySets.urlOfIssuer(iss)])
+    const key = keySets.keyOf(keyUrls.length > 0 ? keyUrls : [await keySets.urlOfIssuer(iss)])
     await jwtVerify(text, key, {
       issuer: [...issuers],
       ...(audiences === undefined ? {} : { audience: [...audiences] }),

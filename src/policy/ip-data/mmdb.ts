@@ -78,15 +78,18 @@ export class Mmdb {
     const bytes = this.#bytes
     switch (this.#tree.recordBits) {
       case 24: {
-        const at = node * 6 + side * 3
-        return (bytes[at]! << 16) | (bytes[at + 1]! << 8) | bytes[at + 2]!
+        const offset = node * 6 + side * 3
+        return (bytes[offset]! << 16) | (bytes[offset + 1]! << 8) | bytes[offset + 2]!
       }
       case 28: {
-        const at = node * 7
-        const middle = bytes[at + 3]!
+        const offset = node * 7
+        const middle = bytes[offset + 3]!
         return side === 0
-          ? ((middle & 0xf0) << 20) | (bytes[at]! << 16) | (bytes[at + 1]! << 8) | bytes[at + 2]!
-          : ((middle & 0x0f) << 24) | (bytes[at + 4]! << 16) | (bytes[at + 5]! << 8) | bytes[at + 6]!
+          ? ((middle & 0xf0) << 20) | (bytes[offset]! << 16) | (bytes[offset + 1]! << 8) | bytes[offset + 2]!
+          : ((middle & 0x0f) << 24) |
+              (bytes[offset + 4]! << 16) |
+              (bytes[offset + 5]! << 8) |
+              bytes[offset + 6]!
       }
       case 32:
         return bytes.readUInt32BE(node * 8 + side * 4)

@@ -100,24 +100,24 @@ function writeTable(ranges: readonly Range[]): Buffer {
 
 function flatten(ranges: readonly Range[]) {
   const changes = ranges.flatMap(({ first, last, category }) => [
-    { at: first, category, step: 1 },
-    { at: last + 1n, category, step: -1 },
+    { boundary: first, category, step: 1 },
+    { boundary: last + 1n, category, step: -1 },
   ])
-  changes.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+  changes.sort((a, b) => (a.boundary < b.boundary ? -1 : a.boundary > b.boundary ? 1 : 0))
   const active = new Map<string, number>()
   const setIds = new Map<string, number>([['', 0]])
   const boundaries: bigint[] = []
   const setIndexes: number[] = []
-  for (const [index, { at, category, step }] of changes.entries()) {
+  for (const [index, { boundary, category, step }] of changes.entries()) {
     const count = (active.get(category) ?? 0) + step
     if (count === 0) active.delete(category)
     else active.set(category, count)
-    if (changes[index + 1]?.at === at || at >> 128n !== 0n) continue
+    if (changes[index + 1]?.boundary === boundary || boundary >> 128n !== 0n) continue
     const key = [...active.keys()].sort().join(' ')
     if (!setIds.has(key)) setIds.set(key, setIds.size)
     const set = setIds.get(key)!
     if (set === (setIndexes.at(-1) ?? 0)) continue
-    boundaries.push(at)
+    boundaries.push(boundary)
     setIndexes.push(set)
   }
   const sets = [...setIds.keys()].map((key) => (key === '' ? [] : key.split(' ')))

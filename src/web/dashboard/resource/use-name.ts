@@ -5,13 +5,13 @@ import { useSession } from '../session.ts'
 const CACHE_TTL_MS = 15_000
 const ADMINS_ONLY = new Set(['usr', 'bot'])
 
-const cache = new Map<string, { at: number; names: Promise<ReadonlyMap<string, string>> }>()
+const cache = new Map<string, { fetchedAt: number; names: Promise<ReadonlyMap<string, string>> }>()
 
 function namesOf(prefix: string): Promise<ReadonlyMap<string, string>> {
   const cached = cache.get(prefix)
-  if (cached && Date.now() - cached.at < CACHE_TTL_MS) return cached.names
+  if (cached && Date.now() - cached.fetchedAt < CACHE_TTL_MS) return cached.names
   const names = namesByPrefix(prefix)
-  cache.set(prefix, { at: Date.now(), names })
+  cache.set(prefix, { fetchedAt: Date.now(), names })
   return names
 }
 

@@ -108,7 +108,7 @@ const STATUS_CLASSES: readonly (readonly [string, Series['tone']])[] = [
 /** Responses by status class; 1xx counts as success. */
 function statusSeries(rates: Rates, now: Rates): Series[] {
   const valuesOf = ({ statuses: [informational = [], ...others] }: Rates, index: number) =>
-    (others[index] ?? []).map((value, at) => value + (index === 0 ? (informational[at] ?? 0) : 0))
+    (others[index] ?? []).map((value, interval) => value + (index === 0 ? (informational[interval] ?? 0) : 0))
   return STATUS_CLASSES.map(([name, tone], index) => ({
     name,
     tone,
