@@ -72,9 +72,9 @@ async function measureAgents(
   const servers = await startNodes(dir, { nodes, workers }, (cleanup) => cleanups.push(cleanup))
   const roots = servers.map(({ edge }) => edge)
   const resident = () => roots.reduce((sum, root) => sum + residentKib(root), 0)
-  const before = { kib: resident(), cpu: cpuSeconds(roots), at: performance.now() }
+  const before = { kib: resident(), cpu: cpuSeconds(roots), startedAt: performance.now() }
   const agents = await connectAgents(servers, legs)
-  const seconds = (performance.now() - before.at) / 1000
+  const seconds = (performance.now() - before.startedAt) / 1000
   const cpuMs = ((cpuSeconds(roots) - before.cpu) * 1000) / AGENTS
   const kib = (resident() - before.kib) / AGENTS
   const legsEach = (agents.legs / AGENTS).toFixed(1)

@@ -18,9 +18,9 @@ import { FrameReader } from '../src/edge/modules/websocket-frames.ts'
 function* splits(bytes: Buffer, limit = bytes.length): Generator<Buffer[]> {
   yield [bytes]
   yield Array.from(bytes, (byte) => Buffer.of(byte))
-  for (let at = 1; at < Math.min(bytes.length, limit); at++) {
+  for (let offset = 1; offset < Math.min(bytes.length, limit); offset++) {
     // Copied: the edge decodes a chunked body inside the buffer it arrived in.
-    yield [Buffer.from(bytes.subarray(0, at)), Buffer.from(bytes.subarray(at))]
+    yield [Buffer.from(bytes.subarray(0, offset)), Buffer.from(bytes.subarray(offset))]
   }
 }
 

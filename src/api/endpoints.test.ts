@@ -11,13 +11,13 @@ type Item = Record<string, unknown> & { id: string }
 /** Reads all pages of the list, each with at most `limit` items. */
 async function readPages(call: ApiClient, limit: number): Promise<Item[]> {
   const endpoints: Item[] = []
-  let at: string | null = `/endpoints?limit=${limit}`
-  while (at !== null) {
-    const { status, body } = await call('GET', at)
+  let page: string | null = `/endpoints?limit=${limit}`
+  while (page !== null) {
+    const { status, body } = await call('GET', page)
     assert.equal(status, 200, JSON.stringify(body))
     assert.ok(body.endpoints.length > 0 && body.endpoints.length <= limit)
     endpoints.push(...body.endpoints)
-    at = body.next_page_uri
+    page = body.next_page_uri
   }
   return endpoints
 }

@@ -17,13 +17,13 @@ for (const [engine, start] of Object.entries(engines))
     }
     const list = async (filter: string, limit = 100) => {
       const found: string[] = []
-      let at: string | null = `/ip_policies?limit=${limit}&filter=${encodeURIComponent(filter)}`
-      while (at !== null) {
-        const { status, body } = await api.call('GET', at)
+      let page: string | null = `/ip_policies?limit=${limit}&filter=${encodeURIComponent(filter)}`
+      while (page !== null) {
+        const { status, body } = await api.call('GET', page)
         assert.equal(status, 200, JSON.stringify(body))
         assert.ok(body.ip_policies.length <= limit)
         found.push(...body.ip_policies.map(({ id }: { id: string }) => id))
-        at = body.next_page_uri
+        page = body.next_page_uri
       }
       return found
     }

@@ -299,8 +299,8 @@ async function connectRaw(t: TestContext, port: number) {
     else if (!client.obeys || flags === 1) return
     else if (type === PING) socket.write(frame(PING, 1, 0, payload))
     else if (type === SETTINGS) {
-      for (let at = 0; at < payload.length; at += 6)
-        if (payload.readUInt16BE(at) === INITIAL_WINDOW_SIZE) resize(payload.readUInt32BE(at + 2))
+      for (let offset = 0; offset < payload.length; offset += 6)
+        if (payload.readUInt16BE(offset) === INITIAL_WINDOW_SIZE) resize(payload.readUInt32BE(offset + 2))
       socket.write(frame(SETTINGS, 1, 0, EMPTY))
     }
   }

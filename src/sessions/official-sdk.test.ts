@@ -257,9 +257,9 @@ test('five megabytes pass unharmed in both directions at once', async (t) => {
   const bytes = randomBytes(5_000_000)
 
   const probe = new Probe(platform.registry.takeTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
-  for (let at = 0; at < bytes.length; at += 60_000) {
+  for (let offset = 0; offset < bytes.length; offset += 60_000) {
     const { drains } = probe
-    if (!probe.stream.write(bytes.subarray(at, at + 60_000)))
+    if (!probe.stream.write(bytes.subarray(offset, offset + 60_000)))
       await probe.until((p) => p.drains > drains, 'a drain')
   }
   probe.stream.end()

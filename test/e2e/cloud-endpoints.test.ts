@@ -66,9 +66,9 @@ test('cloud endpoints answer on every node, change without going offline and poo
     'GET',
     '/endpoints',
   )
-  const types = listed.body.endpoints.map(({ type, url: at }: { type: string; url: string }) => [
-    type,
-    new URL(at).hostname,
+  const types = listed.body.endpoints.map((endpoint: { type: string; url: string }) => [
+    endpoint.type,
+    new URL(endpoint.url).hostname,
   ])
   assert.deepEqual(types.toSorted(), [
     ['cloud', HOST],

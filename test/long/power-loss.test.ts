@@ -32,13 +32,13 @@ test(`no acknowledged write of ${WRITES} is lost when the power fails at any of 
 
   const server = await startServerProcess(t, dataDir, API_ONLY, { wrapper: straceCommand(log) })
   const call = createClient(server.url, server.apiKey)
-  const acknowledged: { description: string; at: number }[] = []
+  const acknowledged: { description: string; time: number }[] = []
   await Promise.all(
     [1, 2].map(async (writer) => {
       for (let write = 0; write < WRITES / 2; write++) {
         const description = `write ${writer}-${write}`
         await call.create('/ip_policies', { description })
-        acknowledged.push({ description, at: now() })
+        acknowledged.push({ description, time: now() })
       }
     }),
   )
@@ -51,7 +51,7 @@ test(`no acknowledged write of ${WRITES} is lost when the power fails at any of 
   const lostAfterCut = async (cut: number, survives: (operation: FileOperation) => number, synced = true) => {
     for (const name of FILES) {
       const fileOperations = operations.filter(
-        ({ file, at, kind }) => file === join(dataDir, name) && at <= cut && (synced || kind !== 'sync'),
+        ({ file, time, kind }) => file === join(dataDir, name) && time <= cut && (synced || kind !== 'sync'),
       )
       await writeFile(
         join(image, name),
@@ -62,10 +62,10 @@ test(`no acknowledged write of ${WRITES} is lost when the power fails at any of 
     const rows = database.prepare("SELECT data FROM resources WHERE kind = 'ip_policies'").all()
     database.close()
     const stored = new Set(rows.map(({ data }) => JSON.parse(String(data)).description))
-    return acknowledged.filter(({ description, at }) => at <= cut && !stored.has(description))
+    return acknowledged.filter(({ description, time }) => time <= cut && !stored.has(description))
   }
-  const first = operations[0]!.at
-  const last = acknowledged.at(-1)!.at
+  const first = operations[0]!.time
+  const last = acknowledged.at(-1)!.time
   for (let cut = 0; cut < CUTS; cut++) {
     const time = first + ((last - first) * (cut + random.below(1000) / 1000)) / CUTS
     // Unsynced writes are lost, complete or torn.

@@ -81,15 +81,15 @@ function writeTree(root: Node, recordBits: 24 | 28 | 32) {
   return { tree, nodeCount }
 }
 
-function writeRecords(tree: Buffer, at: number, recordBits: 24 | 28 | 32, left: number, right: number) {
+function writeRecords(tree: Buffer, offset: number, recordBits: 24 | 28 | 32, left: number, right: number) {
   if (recordBits !== 28) {
-    tree.writeUIntBE(left, at, recordBits / 8)
-    tree.writeUIntBE(right, at + recordBits / 8, recordBits / 8)
+    tree.writeUIntBE(left, offset, recordBits / 8)
+    tree.writeUIntBE(right, offset + recordBits / 8, recordBits / 8)
     return
   }
-  tree.writeUIntBE(left & 0xffffff, at, 3)
-  tree[at + 3] = ((left >>> 24) << 4) | (right >>> 24)
-  tree.writeUIntBE(right & 0xffffff, at + 4, 3)
+  tree.writeUIntBE(left & 0xffffff, offset, 3)
+  tree[offset + 3] = ((left >>> 24) << 4) | (right >>> 24)
+  tree.writeUIntBE(right & 0xffffff, offset + 4, 3)
 }
 
 function encode(value: Data): Buffer {

@@ -5,12 +5,12 @@ export type FileOperation =
   | {
       readonly kind: 'write'
       readonly file: string
-      readonly at: number
+      readonly time: number
       readonly offset: number
       readonly bytes: Buffer
     }
-  | { readonly kind: 'truncate'; readonly file: string; readonly at: number; readonly length: number }
-  | { readonly kind: 'sync'; readonly file: string; readonly at: number }
+  | { readonly kind: 'truncate'; readonly file: string; readonly time: number; readonly length: number }
+  | { readonly kind: 'sync'; readonly file: string; readonly time: number }
 
 /** The strace command that runs a program and records its writes and syncs for `readTrace`. */
 export function straceCommand(log: string): string[] {
@@ -50,20 +50,20 @@ function parseOperation(text: string, startTime: number): FileOperation | undefi
   const [, call, , path, rest, result, duration] = CALL.exec(text) ?? []
   if (call === undefined || Number(result) < 0) return undefined
   const file = decode(path!).toString()
-  const at = startTime + Number(duration)
+  const time = startTime + Number(duration)
   if (call === 'pwrite64') {
     const [, bytes, offset] = PWRITE.exec(rest!) ?? []
     if (bytes === undefined) throw new Error(`A write could not be parsed: ${text.slice(0, 200)}`)
     return {
       kind: 'write',
       file,
-      at,
+      time,
       offset: Number(offset),
       bytes: decode(bytes).subarray(0, Number(result)),
     }
   }
-  if (call === 'ftruncate') return { kind: 'truncate', file, at, length: Number(FTRUNCATE.exec(rest!)![1]) }
-  return { kind: 'sync', file, at }
+  if (call === 'ftruncate') return { kind: 'truncate', file, time, length: Number(FTRUNCATE.exec(rest!)![1]) }
+  return { kind: 'sync', file, time }
 }
 
 function decode(text: string): Buffer {

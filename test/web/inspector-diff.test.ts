@@ -139,7 +139,7 @@ test('two exchanges are compared with the keyboard alone', async (t) => {
 test('a replay is compared with its original, and long bodies are collapsed to the differences', async (t) => {
   const { visit, inspector } = await startInspectedAgent(t)
   const lines = (changed: string) =>
-    Array.from({ length: 900 }, (_, at) => (at === 600 ? changed : `line ${at}`))
+    Array.from({ length: 900 }, (_, index) => (index === 600 ? changed : `line ${index}`))
   await visit('/long', { method: 'POST', body: lines('before').join('\n') })
   const { page } = await openPage(t, browser, inspector)
   await row(page, '/long').click()

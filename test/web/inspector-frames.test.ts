@@ -126,7 +126,7 @@ test('hostile messages are escaped', async (t) => {
   socket.send('<img src=x onerror="window.owned=1"><script>window.owned=1</script>')
   socket.send(JSON.stringify({ __proto__: null, '<b>': '<script>window.owned=1</script>' }))
   await list(page, 'Messages').nth(3).waitFor()
-  for (let at = 0; at < 4; at++) await list(page, 'Messages').nth(at).getByRole('button').click()
+  for (let index = 0; index < 4; index++) await list(page, 'Messages').nth(index).getByRole('button').click()
 
   assert.equal(await page.evaluate<boolean>('"owned" in window'), false)
   assert.equal(await page.locator('main script, main img').count(), 0)

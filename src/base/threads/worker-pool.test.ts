@@ -98,7 +98,7 @@ test('a worker that cannot be started fails the jobs that wait for it', async (t
   const pool = start(t, { module })
 
   const outcomes = await Promise.all(
-    [1, 2, 3].map((at) => outcomeOf(pool.run('a', { kind: 'echo', text: `${at}` }))),
+    [1, 2, 3].map((number) => outcomeOf(pool.run('a', { kind: 'echo', text: `${number}` }))),
   )
 
   assert.deepEqual(outcomes, ['crashed', 'crashed', 'crashed'])

@@ -33,7 +33,7 @@ export async function startCloudflare(t: TestContext, options: StandInOptions): 
     expect(zone !== undefined, 'no such path or zone')
     if (method === 'GET') {
       expect(query.type === 'TXT' && Number(query.per_page) <= 5_000_000, `query is ${JSON.stringify(query)}`)
-      const records = store.at(query.name ?? '').filter((record) => record.zone === zone)
+      const records = store.recordsOf(query.name ?? '').filter((record) => record.zone === zone)
       return succeed(
         records.map(({ id, name, value, ttl }) => ({
           id: String(id),
@@ -53,7 +53,7 @@ export async function startCloudflare(t: TestContext, options: StandInOptions): 
       ])
       expect(body.type === 'TXT' && body.name.endsWith(`.${zone}`) && body.ttl >= 60, JSON.stringify(body))
       const value = readQuoted(body.content)
-      if (store.at(body.name).some((record) => record.value === value))
+      if (store.recordsOf(body.name).some((record) => record.value === value))
         return fail(400, 81058, 'An identical record already exists.')
       const { id } = store.add(zone, body.name, value, body.ttl)
       return succeed({ id: String(id), name: body.name, content: body.content })

@@ -37,7 +37,7 @@ export async function startDigitalOcean(t: TestContext, options: StandInOptions)
       expect(query.type === 'TXT' && Number(query.per_page) <= 200, `query is ${JSON.stringify(query)}`)
       const { name = '' } = query
       expect(name.endsWith(zone), 'the filter takes a complete name')
-      return { status: 200, body: { domain_records: store.at(name).map(render) } }
+      return { status: 200, body: { domain_records: store.recordsOf(name).map(render) } }
     }
     if (method === 'POST') {
       const body = readJsonBody<{ type: string; name: string; data: string; ttl: number }>(request, [

@@ -34,7 +34,7 @@ export async function startHetzner(t: TestContext, options: StandInOptions): Pro
       }
     }
     const name = relativeName === '@' ? zone : `${decodeURIComponent(relativeName)}.${zone}`
-    const existing = store.at(name)
+    const existing = store.recordsOf(name)
     if (action === undefined) {
       expect(method === 'GET', 'no such method')
       if (existing.length === 0) return fail(404, 'not_found', 'rrset not found')
@@ -49,7 +49,7 @@ export async function startHetzner(t: TestContext, options: StandInOptions): Pro
   }
 
   function add(request: ApiRequest, zone: string, name: string): ApiReply {
-    const existing = store.at(name)
+    const existing = store.recordsOf(name)
     const fields = existing.length === 0 ? ['records', 'ttl'] : ['records']
     const body = readJsonBody<{ ttl?: number; records: { value: string }[] }>(request, fields)
     expect(body.ttl === undefined || body.ttl >= 60, `the ttl is ${body.ttl}`)
@@ -64,7 +64,7 @@ export async function startHetzner(t: TestContext, options: StandInOptions): Pro
     expect(action === 'remove_records', 'no such action')
     const { records } = readJsonBody<{ records: { value: string }[] }>(request, ['records'])
     const values = records.map(({ value }) => readQuoted(value))
-    const existing = store.at(name).map(({ value }) => value)
+    const existing = store.recordsOf(name).map(({ value }) => value)
     if (!values.every((value) => existing.includes(value)))
       return fail(422, 'invalid_input', 'invalid input in field records: no such value')
     store.remove((record) => record.name === name && values.includes(record.value))

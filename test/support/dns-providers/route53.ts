@@ -47,7 +47,7 @@ export async function startRoute53(t: TestContext, options: StandInOptions): Pro
     expect(query.type === 'TXT' && query.maxitems === '1', JSON.stringify(query))
     const names = [...new Set(store.all().map(({ name }) => `${name}.`))].sort()
     const next = names.find((name) => name >= query.name! && name.endsWith(`${zone}.`))
-    const records = next === undefined ? [] : store.at(next.slice(0, -1))
+    const records = next === undefined ? [] : store.recordsOf(next.slice(0, -1))
     const values = records.map(({ value }) => `<ResourceRecord><Value>"${value}"</Value></ResourceRecord>`)
     const set = `<ResourceRecordSet><Name>${next}</Name><Type>TXT</Type><TTL>${records[0]?.ttl}</TTL><ResourceRecords>${values.join('')}</ResourceRecords></ResourceRecordSet>`
     return reply(
@@ -64,7 +64,7 @@ export async function startRoute53(t: TestContext, options: StandInOptions): Pro
     expect(match !== null, body)
     const [, action, name = '', ttl, records = ''] = match
     const values = [...records.matchAll(/<Value>([^<]+)<\/Value>/g)].map(([, value]) => readQuoted(value!))
-    const existing = store.at(name)
+    const existing = store.recordsOf(name)
     const isSame = existing.length === values.length && existing.every(({ value }) => values.includes(value))
     if (action === 'DELETE' && !isSame)
       return invalidBatch('it was not found or does not match the current values')

@@ -72,7 +72,7 @@ export class RecordStore {
     return matches.sort((one, other) => other.length - one.length)[0]!
   }
 
-  at(name: string): StoredRecord[] {
+  recordsOf(name: string): StoredRecord[] {
     return this.#records.filter((record) => record.name === name)
   }
 
@@ -112,7 +112,7 @@ export async function startApiStandIn(
     violations,
     requests,
     records: () => store.all(),
-    values: async (name) => store.at(name).map(({ value }) => value),
+    values: async (name) => store.recordsOf(name).map(({ value }) => value),
   }
   const port = await startHttp(t, (incoming, outgoing) => {
     void readRequest(incoming).then((request) => {
