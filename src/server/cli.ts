@@ -166,9 +166,9 @@ export async function runServer(args: readonly string[]): Promise<number> {
     if (rest.length === 0) await serve(settings, args, predecessor)
     else {
       const { command, operands, switches } = parseSubcommand(rest)
-      const isForService = settings.given.size === 0 && command.words[0] !== 'setup'
+      const isForService = settings.explicit.size === 0 && command.words[0] !== 'setup'
       const operated = isForService ? readServiceSettings(process.env) : settings
-      await command.run(operands, operated, switches, settings.given)
+      await command.run(operands, operated, switches, settings.explicit)
     }
     return 0
   } catch (error) {

@@ -409,8 +409,8 @@ const definitions = {
 export type ServerSettings = {
   readonly [Name in keyof typeof definitions]: ReturnType<(typeof definitions)[Name]['parse']>
 } & {
-  /** Those that flags and variables give, as text by flag. */
-  readonly given: ReadonlyMap<string, string>
+  /** Those that flags and variables set, as text by flag. */
+  readonly explicit: ReadonlyMap<string, string>
 }
 
 /** The path of the master key: the operator's setting, or a file in the data directory. */
@@ -465,14 +465,14 @@ export function readCommandLine(
     if (variable.startsWith('ADIT_') && !variables.has(variable) && !FOREIGN_VARIABLES.test(variable))
       throw unknownVariable(variable, variables)
 
-  const given = new Map<string, string>()
+  const explicit = new Map<string, string>()
   const entries = Object.entries<SettingDefinition<unknown>>(definitions).map(([key, setting]) => {
     const { name, fallback, parse } = setting
     const text = values.get(setting)?.at(-1) ?? (environment[environmentVariable(name)] || undefined)
-    if (text !== undefined) given.set(name, text)
+    if (text !== undefined) explicit.set(name, text)
     return [key, parse(text ?? (typeof fallback === 'string' ? fallback : fallback(environment)), name)]
   })
-  const result = { ...Object.fromEntries(entries), given } as ServerSettings
+  const result = { ...Object.fromEntries(entries), explicit } as ServerSettings
   if (result.proxyProtocol.size > 0 && result.trustedProxies === undefined)
     throw new CommandFailure(
       '--proxy-protocol needs --trusted-proxies: the addresses of the proxies that send the header.',
@@ -492,8 +492,8 @@ export function readCommandLine(
   return { settings: result, rest }
 }
 
-function isAutomatic({ given }: ServerSettings, flag: string): boolean {
-  return given.get(flag) === 'auto'
+function isAutomatic({ explicit }: ServerSettings, flag: string): boolean {
+  return explicit.get(flag) === 'auto'
 }
 
 /** One for each core, and one for each `WORKER_BYTES` of memory; workers need Linux. */

@@ -27,8 +27,8 @@ export interface Subcommand {
     args: readonly string[],
     settings: ServerSettings,
     switches: ReadonlySet<string>,
-    /** The settings that flags and variables give, as text by flag. */
-    given?: ReadonlyMap<string, string>,
+    /** The settings that flags and variables set, as text by flag. */
+    explicit?: ReadonlyMap<string, string>,
   ): Promise<void>
 }
 
@@ -105,11 +105,11 @@ export const subcommands: readonly Subcommand[] = [
       'adit server setup --print',
     ],
     switches: ['yes', 'print'],
-    async run(_args, _settings, switches, given = new Map()) {
+    async run(_args, _settings, switches, explicit = new Map()) {
       rejectJournalOutput()
       const { runSetup } = await import('./setup/setup.ts')
       const options = { yes: switches.has('yes'), print: switches.has('print') }
-      await runSetup({ given, ...options, environment: process.env }, print)
+      await runSetup({ explicit, ...options, environment: process.env }, print)
     },
   },
   {

@@ -41,12 +41,12 @@ export function confirm(question: string): Promise<boolean> {
   return withPrompt(async (ask) => /^y(?:es)?$/i.test(await ask(`${question} (y/N)`)))
 }
 
-/** Collects the settings: given ones first, then answers to questions, then defaults for a public server. */
+/** Collects the settings: explicit ones first, then answers to questions, then defaults for a public server. */
 export async function collectAnswers(
-  given: ReadonlyMap<string, string>,
+  explicit: ReadonlyMap<string, string>,
   { interactive }: { interactive: boolean },
 ): Promise<Answers> {
-  const values = new Map(given)
+  const values = new Map(explicit)
   return interactive ? withPrompt((ask) => collect(values, ask)) : collect(values, undefined)
 }
 

@@ -30,8 +30,8 @@ const POLL_MS = 250
 
 /** Options of `adit server setup`. */
 export interface SetupOptions {
-  /** The settings that flags and variables give, as text by flag. */
-  readonly given: ReadonlyMap<string, string>
+  /** The settings that flags and variables set, as text by flag. */
+  readonly explicit: ReadonlyMap<string, string>
   /** Asks nothing, and continues although checks of the network failed. */
   readonly yes: boolean
   /** Prints the files and changes nothing. */
@@ -41,9 +41,9 @@ export interface SetupOptions {
 
 /** Runs `adit server setup`: asks, checks, writes the settings and the unit, starts the service and waits for it. */
 export async function runSetup(options: SetupOptions, print: (text: string) => void): Promise<void> {
-  const { given, yes, environment } = options
+  const { explicit, yes, environment } = options
   const interactive = !yes && process.stdin.isTTY === true && process.stdout.isTTY === true
-  const { values, settings } = await collectAnswers(given, { interactive })
+  const { values, settings } = await collectAnswers(explicit, { interactive })
   const settingsFile = settingsFilePath(environment)
   const unitFile = join(environment.ADIT_UNIT_DIR || '/etc/systemd/system', UNIT)
   const settingsText = formatSettingsFile(values)

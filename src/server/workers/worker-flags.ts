@@ -46,7 +46,7 @@ export function workerFlags(
     workers: String(settings.workers),
     ...peerFlags(settings, number),
   }
-  const values = new Map(settings.given)
+  const values = new Map(settings.explicit)
   for (const [flag, value] of Object.entries(overrides)) if (value !== undefined) values.set(flag, value)
   return [...values].flatMap(([flag, value]) => [`--${flag}`, value])
 }
