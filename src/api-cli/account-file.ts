@@ -171,10 +171,10 @@ function schemaOf(schema: unknown): Json {
   return anyOf?.[0] ?? ((schema ?? {}) as Json)
 }
 
-function readText(file: string | 0, shown: string): string {
+function readText(file: string | 0, displayName: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new CommandFailure(`${shown} cannot be read: ${describeFileError(error)}.`)
+    throw new CommandFailure(`${displayName} cannot be read: ${describeFileError(error)}.`)
   }
 }

@@ -134,13 +134,13 @@ function parseJson(flag: ApiFlag, text: string): unknown {
   }
 }
 
-function parseEntry(flag: ApiFlag, given: string): object {
-  if (given.trimStart().startsWith('{') || given.startsWith('@')) return parseJson(flag, given) as object
-  const equals = given.indexOf('=')
+function parseEntry(flag: ApiFlag, entry: string): object {
+  if (entry.trimStart().startsWith('{') || entry.startsWith('@')) return parseJson(flag, entry) as object
+  const equals = entry.indexOf('=')
   if (equals < 1)
-    throw new CommandFailure(`--${flag.name} is "${given}"; write KEY=VALUE, once for each, or JSON.`)
-  const text = given.slice(equals + 1)
+    throw new CommandFailure(`--${flag.name} is "${entry}"; write KEY=VALUE, once for each, or JSON.`)
+  const text = entry.slice(equals + 1)
   // Weights are the only map of numbers; the server validates all other values.
   const value = flag.path.at(-1) === 'backends' && /^\d+$/.test(text) ? Number(text) : text
-  return { [given.slice(0, equals)]: value }
+  return { [entry.slice(0, equals)]: value }
 }

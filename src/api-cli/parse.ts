@@ -60,7 +60,9 @@ export function parseCommand(command: ApiCommand, args: readonly string[]): Pars
 function requireFlags({ flags, words, ids }: ApiCommand, values: ReadonlyMap<ApiFlag, unknown>): void {
   if (values.has(JSON_FLAG)) return
   const required = flags.filter((flag) => flag.required && flag.path.length === 1)
-  const missing = required.find((flag) => ![...values.keys()].some((given) => given.path[0] === flag.path[0]))
+  const missing = required.find(
+    (flag) => ![...values.keys()].some((present) => present.path[0] === flag.path[0]),
+  )
   if (missing === undefined) return
   const usage = [
     'adit api',

@@ -68,10 +68,10 @@ function joinResource(commands: readonly ApiCommand[], args: readonly string[]):
 /** Finds the command that the words before the first flag name, or all commands that begin with them. */
 function findApiCommand(commands: readonly ApiCommand[], args: readonly string[]) {
   const firstFlag = args.findIndex((word) => word.startsWith('-'))
-  const given = firstFlag === -1 ? args : args.slice(0, firstFlag)
-  const match = findCommand(commands, given)
+  const words = firstFlag === -1 ? args : args.slice(0, firstFlag)
+  const match = findCommand(commands, words)
   const { command, group, matched } = match
-  const isUnknown = matched.length === 0 || (command === undefined && matched.length < given.length)
+  const isUnknown = matched.length === 0 || (command === undefined && matched.length < words.length)
   if (isUnknown) throw unknownWord(group, matched, args)
   return match
 }

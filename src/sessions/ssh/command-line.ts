@@ -211,13 +211,13 @@ function joinLists(...lists: unknown[]): string[] {
 function encodeEndpointOptions(values: Values, proto: SshCommand['proto']): BindOpts {
   const opts: Record<string, unknown> = {}
   for (const { flags, config, field, kinds, encode } of ENDPOINT_OPTIONS) {
-    const given = flags.filter(({ name }) => values[name] !== undefined)
-    const [first] = given
+    const present = flags.filter(({ name }) => values[name] !== undefined)
+    const [first] = present
     if (first === undefined) continue
     const encoded = encode(
       first.field === undefined
         ? parseValue(config, first.name, values[first.name])
-        : Object.fromEntries(given.map(({ name, field }) => [field, values[name]])),
+        : Object.fromEntries(present.map(({ name, field }) => [field, values[name]])),
     )
     if (encoded === undefined) continue
     requireKind(first.name, kinds, proto)
