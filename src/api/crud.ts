@@ -124,7 +124,7 @@ export function auditEntry(call: ApiCall, object: string | undefined, changes?: 
     kind: call.operation.tag,
     object,
     outcome: 'done' as const,
-    detail: call.principal.through,
+    detail: call.principal.channel,
     ...(changes !== undefined && { changes }),
   }
 }

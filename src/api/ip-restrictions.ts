@@ -36,7 +36,7 @@ async function rejectedAddress(
   call: TransactionCall,
   change?: RuleChange,
 ): Promise<string | undefined> {
-  const appliesToCaller = type === 'api' || type === call.principal.through
+  const appliesToCaller = type === 'api' || type === call.principal.channel
   if (!appliesToCaller || !enforced) return undefined
   const rules = change?.rule === undefined ? [] : [change.rule]
   for (const policy of ip_policy_ids) rules.push(...(await rulesOf(policy, call, change)))

@@ -62,7 +62,7 @@ export function createCallRecorder({
             kind: operation.tag,
             object: sanitizeId(id ?? subscription_id ?? edge_id),
             outcome: 'refused',
-            detail: `status ${status}${principal.through === undefined ? '' : `, ${principal.through}`}`,
+            detail: `status ${status}${principal.channel === undefined ? '' : `, ${principal.channel}`}`,
           }),
         )
         .catch((error) =>

@@ -12,7 +12,7 @@ export interface Principal {
   readonly ownerId: string
   readonly role: Role
   /** Set when the call comes from the dashboard. */
-  readonly through?: 'dashboard'
+  readonly channel?: 'dashboard'
   /** False when the owner is deactivated: authenticated, but not admitted. */
   readonly active: boolean
 }

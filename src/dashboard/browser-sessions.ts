@@ -98,7 +98,7 @@ export function createBrowserSessions({
     if (apiKey !== undefined && (await store.get('api_keys', account, apiKey)) === undefined) return undefined
     const { role, active } = await auth.owner(account, owner)
     if (!active) return undefined
-    return { accountId: account, credentialId: id, ownerId: owner, role, active, through: 'dashboard' }
+    return { accountId: account, credentialId: id, ownerId: owner, role, active, channel: 'dashboard' }
   }
 
   async function touch(digest: string, { id, seenAt }: DashboardSession, now: number): Promise<void> {

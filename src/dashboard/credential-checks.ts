@@ -35,9 +35,9 @@ export class CredentialChecks {
   async requireSignedInUser(request: FastifyRequest): Promise<SignedInUser> {
     const { store, signIns } = this.#parts
     const principal = requirePrincipal(request)
-    const { accountId: account, ownerId: id, through } = principal
+    const { accountId: account, ownerId: id, channel } = principal
     // A leaked key must not be turned into a password that outlives it.
-    if (through !== 'dashboard' || !id.startsWith('usr_')) throw problem('dashboard_only')
+    if (channel !== 'dashboard' || !id.startsWith('usr_')) throw problem('dashboard_only')
     const user = await store.get('users', account, id)
     if (user === undefined) throw problem('signed_out')
     return {

@@ -126,8 +126,8 @@ export function mountSession(
   )
 
   http.delete('/dashboard/api/session', { onRequest: authenticate }, async (request, reply) => {
-    const { accountId, ownerId, credentialId, through } = requirePrincipal(request)
-    if (through !== 'dashboard') throw problem('dashboard_only')
+    const { accountId, ownerId, credentialId, channel } = requirePrincipal(request)
+    if (channel !== 'dashboard') throw problem('dashboard_only')
     const entry = { account: accountId, principal: ownerId, credential: credentialId, action: 'sign_out' }
     await store.write({}, (tx) => tx.audit(auditRecord(request, { ...entry, object: credentialId })))
     await sessions.close(request)
