@@ -64,7 +64,7 @@ function selectHolder(holders: NonNullable<Holder>[], userName: string): Holder 
 
 /** Authenticates credentials by the digest of their token. */
 export function createAuth({ store, clock = systemClock }: { store: Store; clock?: Clock }): Auth {
-  const cache = new Map<string, { principal: Principal; until: number }>()
+  const cache = new Map<string, { principal: Principal; expiresAt: number }>()
   let currentGeneration = 0
 
   async function findOwner(
@@ -109,7 +109,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
       if (!isTokenShaped(token)) return undefined
       const digest = tokenDigest(token)
       const cached = cache.get(digest)
-      if (cached !== undefined && cached.until > clock.monotonic()) return cached.principal
+      if (cached !== undefined && cached.expiresAt > clock.monotonic()) return cached.principal
 
       cache.delete(digest)
       const startGeneration = currentGeneration
@@ -125,7 +125,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
       // A row read during a revocation may be the revoked one: do not cache it.
       if (startGeneration !== currentGeneration) return principal
       if (cache.size >= MAX_CACHED) cache.clear()
-      cache.set(digest, { principal, until: clock.monotonic() + CACHE_TTL_MS })
+      cache.set(digest, { principal, expiresAt: clock.monotonic() + CACHE_TTL_MS })
       return principal
     },
 

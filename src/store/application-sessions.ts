@@ -74,8 +74,8 @@ export function openApplicationSessions({ engine, inTransaction }: DurableStore)
           id,
         )
         if (row === undefined) return false
-        const [latestStart, until] = [Number(row.created_at), Number(row.ends_at)]
-        await addRevocation(sql, { scopeId: String(row.place), subject: id, latestStart, until })
+        const [latestStart, expiresAt] = [Number(row.created_at), Number(row.ends_at)]
+        await addRevocation(sql, { scopeId: String(row.place), subject: id, latestStart, expiresAt })
         return true
       }),
 
@@ -92,8 +92,13 @@ export function openApplicationSessions({ engine, inTransaction }: DurableStore)
           account,
           id,
         )
-        const until = Math.max(now + MIN_REVOCATION_MS, Number(last?.ends_at ?? 0))
-        await addRevocation(sql, { scopeId: account, subject: String(user.subject), latestStart: now, until })
+        const expiresAt = Math.max(now + MIN_REVOCATION_MS, Number(last?.ends_at ?? 0))
+        await addRevocation(sql, {
+          scopeId: account,
+          subject: String(user.subject),
+          latestStart: now,
+          expiresAt,
+        })
         await sql.run('DELETE FROM application_sessions WHERE account = ? AND user_id = ?', account, id)
         await sql.run('DELETE FROM application_users WHERE account = ? AND id = ?', account, id)
         return true

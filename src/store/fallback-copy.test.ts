@@ -117,7 +117,12 @@ for (const [engine, create] of Object.entries(databases)) {
     const second = draft(withName('two'))
     await put(store, second)
     await store.putSetting('a.cursor', '1')
-    await logins.revoke({ scopeId: 'edge', subject: 'ann', latestStart: 1, until: Number.MAX_SAFE_INTEGER })
+    await logins.revoke({
+      scopeId: 'edge',
+      subject: 'ann',
+      latestStart: 1,
+      expiresAt: Number.MAX_SAFE_INTEGER,
+    })
     await database.waitForSync()
 
     await write(store, async (tx) => {
@@ -126,7 +131,7 @@ for (const [engine, create] of Object.entries(databases)) {
     })
     await store.putSetting('a.cursor', '2')
     // Already expired, and kept as the last of its kind.
-    await logins.revoke({ scopeId: 'edge', subject: 'bob', latestStart: 2, until: 1 })
+    await logins.revoke({ scopeId: 'edge', subject: 'bob', latestStart: 2, expiresAt: 1 })
     await database.waitForSync()
 
     await put(store, ...Array.from({ length: 1200 }, () => draft()))

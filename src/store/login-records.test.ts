@@ -16,11 +16,11 @@ async function createRecords(t: TestContext, url?: string) {
   return { records: openLoginRecords(store), store }
 }
 
-const revocation = (subject: string, latestStart = 1, until = 1000) => ({
+const revocation = (subject: string, latestStart = 1, expiresAt = 1000) => ({
   scopeId: 'rt_1',
   subject,
   latestStart,
-  until,
+  expiresAt,
 })
 
 const engines = {
@@ -33,14 +33,14 @@ for (const [engine, create] of Object.entries(engines)) {
     const { records } = await create(t)
 
     const results = await Promise.all(
-      Array.from({ length: 20 }, () => records.use('a', { now: 0, until: 100 })),
+      Array.from({ length: 20 }, () => records.use('a', { now: 0, expiresAt: 100 })),
     )
 
     assert.equal(results.filter(Boolean).length, 1)
-    assert.equal(await records.use('a', { now: 99, until: 300 }), false)
-    assert.equal(await records.use('b', { now: 99, until: 300 }), true)
-    assert.equal(await records.use('a', { now: 100, until: 300 }), true)
-    assert.equal(await records.use('a', { now: 101, until: 300 }), false)
+    assert.equal(await records.use('a', { now: 99, expiresAt: 300 }), false)
+    assert.equal(await records.use('b', { now: 99, expiresAt: 300 }), true)
+    assert.equal(await records.use('a', { now: 100, expiresAt: 300 }), true)
+    assert.equal(await records.use('a', { now: 101, expiresAt: 300 }), false)
   })
 
   test(`${engine}: revocations are read in pages by cursor`, async (t) => {
@@ -68,8 +68,8 @@ for (const [engine, create] of Object.entries(engines)) {
 
   test(`${engine}: expired rows are purged, and followers still get everything after them`, async (t) => {
     const { records, store } = await create(t)
-    await records.use('old', { now: 0, until: 100 })
-    await records.use('young', { now: 0, until: 200 })
+    await records.use('old', { now: 0, expiresAt: 100 })
+    await records.use('young', { now: 0, expiresAt: 200 })
     for (const subject of ['a', 'b', 'c']) await records.revoke(revocation(subject, 1, 100))
     const { number } = await records.revocationsAfter(0, 10)
 

@@ -7,7 +7,7 @@ export interface LoginRevocation {
   readonly subject: string
   readonly latestStart: number
   /** Milliseconds since 1970 after which the revocation is no longer needed. */
-  readonly until: number
+  readonly expiresAt: number
 }
 
 /** A page of revocations; `number` is the cursor for the next one. */
@@ -20,7 +20,7 @@ interface RevocationPage {
 /** Log-in state that nodes share: used one-time values and revocations. Rows expire, and none is a resource. */
 export interface LoginRecords {
   /** True for the first use of an id on any node until it expires. */
-  use(id: string, options: { now: number; until: number }): Promise<boolean>
+  use(id: string, options: { now: number; expiresAt: number }): Promise<boolean>
   revoke(revocation: LoginRevocation): Promise<void>
   /** Revocations after a number, oldest first; starts over when the database was restored to before that number. */
   revocationsAfter(number: number, limit: number): Promise<RevocationPage>
@@ -37,13 +37,13 @@ const UNUSED_USER = `last_active <= ? AND NOT EXISTS
 /** Opens the log-in records of a store. */
 export function openLoginRecords({ query, inTransaction }: DurableStore): LoginRecords {
   return {
-    use: (id, { now, until }) =>
+    use: (id, { now, expiresAt }) =>
       inTransaction(async (sql) => {
         const inserted = await sql.run(
           `INSERT INTO login_uses (id, expires_at) VALUES (?, ?)
            ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at WHERE login_uses.expires_at <= ?`,
           id,
-          until,
+          expiresAt,
           now,
         )
         return inserted > 0
@@ -64,7 +64,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
             scopeId: String(place),
             subject: String(subject),
             latestStart: Number(at),
-            until: Number(expires_at),
+            expiresAt: Number(expires_at),
           })),
           number: Number(rows.at(-1)?.number ?? after),
           more: rows.length === limit,
@@ -95,7 +95,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
 /** Adds a revocation, and removes the sessions that it ends from the lists of the account. */
 export async function addRevocation(
   sql: Sql,
-  { scopeId, subject, latestStart, until }: LoginRevocation,
+  { scopeId, subject, latestStart, expiresAt }: LoginRevocation,
 ): Promise<void> {
   // Write transactions are serialised, so that numbers become visible in order.
   const number = (await lastRevocationNumber(sql)) + 1
@@ -108,7 +108,7 @@ export async function addRevocation(
     scopeId,
     subject,
     latestStart,
-    until,
+    expiresAt,
     number,
   )
   for (const column of ['id', 'person'])

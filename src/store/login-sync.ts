@@ -33,7 +33,7 @@ export function createLoginSync(options: {
   let degraded = false
 
   const loginStore = {
-    consume: (id: string, until: number) => records.use(id, { now: clock.now(), until }),
+    consume: (id: string, expiresAt: number) => records.use(id, { now: clock.now(), expiresAt }),
     revoke: records.revoke,
     recordSession: (session: StartedSession) => inbox.addSession(session),
     recordActivity: (activity: SessionActivity) => inbox.addActivity(activity),

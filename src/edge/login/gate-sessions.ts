@@ -101,7 +101,7 @@ export class GateSessions {
         scopeId,
         subject: id,
         latestStart: since * 1000,
-        until: (since + this.#lifetime.maxSeconds) * 1000,
+        expiresAt: (since + this.#lifetime.maxSeconds) * 1000,
       },
     )
   }

@@ -343,7 +343,7 @@ test('revoking a person ends all their sessions in the account and nowhere else'
   const { account, user } = shared.sessions[0]!
   const statuses = async () => [(await visit(first.cookies)).status, (await visit(second.cookies)).status]
   const revoke = (scopeId: string) =>
-    logins.applyRevocations([{ scopeId, subject: user, latestStart: time.now, until: time.now + 60_000 }])
+    logins.applyRevocations([{ scopeId, subject: user, latestStart: time.now, expiresAt: time.now + 60_000 }])
 
   revoke('another account')
   assert.deepEqual(await statuses(), [200, 200])

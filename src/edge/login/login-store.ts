@@ -8,7 +8,7 @@ export interface LoginStore {
   /**
    * True for the first use of this id on any node; `until` (wall-clock milliseconds) is when a replay becomes harmless.
    */
-  consume(id: string, until: number): Promise<boolean>
+  consume(id: string, expiresAt: number): Promise<boolean>
   /** Resolves once every node will receive it. */
   revoke(ending: Revocation): Promise<void>
   /** Lists a session for its account. Returns at once; written later, and lost if the process crashes before. */

@@ -7,7 +7,7 @@ const DISTANT_FUTURE = 1_000_000
 test('a revocation covers sessions that started before it, not later ones', () => {
   const revocations = new Revocations()
 
-  revocations.add({ scopeId: 'scope', subject: 'ada', latestStart: 50_500, until: DISTANT_FUTURE }, 0)
+  revocations.add({ scopeId: 'scope', subject: 'ada', latestStart: 50_500, expiresAt: DISTANT_FUTURE }, 0)
 
   assert.deepEqual(
     [49, 50, 51].map((since) => revocations.isRevoked('scope', 'ada', since)),
@@ -20,8 +20,8 @@ test('a revocation covers sessions that started before it, not later ones', () =
 test('an older revocation that arrives later reverts nothing', () => {
   const revocations = new Revocations()
 
-  revocations.add({ scopeId: 'scope', subject: 'ada', latestStart: 50_000, until: DISTANT_FUTURE }, 0)
-  revocations.add({ scopeId: 'scope', subject: 'ada', latestStart: 20_000, until: 60_000 }, 0)
+  revocations.add({ scopeId: 'scope', subject: 'ada', latestStart: 50_000, expiresAt: DISTANT_FUTURE }, 0)
+  revocations.add({ scopeId: 'scope', subject: 'ada', latestStart: 20_000, expiresAt: 60_000 }, 0)
   revocations.sweep(70_000)
 
   assert.equal(revocations.isRevoked('scope', 'ada', 50), true)
@@ -30,8 +30,8 @@ test('an older revocation that arrives later reverts nothing', () => {
 test('expired revocations are dropped', () => {
   const revocations = new Revocations()
 
-  revocations.add({ scopeId: 'scope', subject: 'a', latestStart: 1_000, until: 5_000 }, 0)
-  revocations.add({ scopeId: 'scope', subject: 'b', latestStart: 1_000, until: 5_000 }, 5_000)
+  revocations.add({ scopeId: 'scope', subject: 'a', latestStart: 1_000, expiresAt: 5_000 }, 0)
+  revocations.add({ scopeId: 'scope', subject: 'b', latestStart: 1_000, expiresAt: 5_000 }, 5_000)
   assert.equal(revocations.size, 1)
   revocations.sweep(5_000)
 
@@ -40,10 +40,13 @@ test('expired revocations are dropped', () => {
 
 test('the table stays bounded and never forgets a sign-out', () => {
   const revocations = new Revocations(100)
-  revocations.add({ scopeId: 'small', subject: 'ada', latestStart: 1_000, until: DISTANT_FUTURE }, 0)
+  revocations.add({ scopeId: 'small', subject: 'ada', latestStart: 1_000, expiresAt: DISTANT_FUTURE }, 0)
 
   for (let n = 1; n <= 1_000; n++) {
-    revocations.add({ scopeId: 'busy', subject: `s${n}`, latestStart: n * 1000, until: DISTANT_FUTURE }, 0)
+    revocations.add(
+      { scopeId: 'busy', subject: `s${n}`, latestStart: n * 1000, expiresAt: DISTANT_FUTURE },
+      0,
+    )
     assert.ok(revocations.size <= 100)
   }
 

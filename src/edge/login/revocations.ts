@@ -8,7 +8,7 @@ export interface Revocation {
   readonly subject: string
   readonly latestStart: number
   /** When every such session has expired anyway. */
-  readonly until: number
+  readonly expiresAt: number
 }
 
 const MAX_ENTRIES = 100_000
@@ -24,7 +24,7 @@ export function toUserSubject(providerUrl: string, personId: string): string {
 }
 
 interface ScopeRevocations {
-  readonly bySubject: Map<string, { latestStart: number; until: number }>
+  readonly bySubject: Map<string, { latestStart: number; expiresAt: number }>
   /** Sessions of any subject that started at or before this are revoked. */
   floor: number
 }
@@ -46,15 +46,15 @@ export class Revocations {
     return this.#size
   }
 
-  add({ scopeId, subject, latestStart, until }: Revocation, now: number): void {
-    if (until <= now) return
-    const scope = this.#scopes.get(scopeId) ?? { bySubject: new Map(), floor: 0 }
+  add({ scopeId, subject, latestStart, expiresAt }: Revocation, now: number): void {
+    if (expiresAt <= now) return
+    const scope: ScopeRevocations = this.#scopes.get(scopeId) ?? { bySubject: new Map(), floor: 0 }
     this.#scopes.set(scopeId, scope)
     const existing = scope.bySubject.get(subject)
     if (existing === undefined) this.#size++
     scope.bySubject.set(subject, {
       latestStart: Math.max(latestStart, existing?.latestStart ?? 0),
-      until: Math.max(until, existing?.until ?? 0),
+      expiresAt: Math.max(expiresAt, existing?.expiresAt ?? 0),
     })
     if (this.#size > this.#maxEntries) this.#evict(now)
   }
@@ -70,8 +70,8 @@ export class Revocations {
   /** Drops expired revocations. */
   sweep(now: number): void {
     for (const [scopeId, scope] of this.#scopes) {
-      for (const [subject, { until }] of scope.bySubject) {
-        if (until > now) continue
+      for (const [subject, { expiresAt }] of scope.bySubject) {
+        if (expiresAt > now) continue
         scope.bySubject.delete(subject)
         this.#size--
       }

@@ -176,8 +176,8 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
 
   async function revokeSessions(nameId: string): Promise<void> {
     const now = clock.now()
-    const until = now + createLifetime(settings, 0).maxSeconds * 1000
-    const revocation = { scopeId, subject: toSubject(nameId), latestStart: now, until }
+    const expiresAt = now + createLifetime(settings, 0).maxSeconds * 1000
+    const revocation = { scopeId, subject: toSubject(nameId), latestStart: now, expiresAt }
     await revokeEverywhere({ store, revocations, now }, revocation)
   }
 

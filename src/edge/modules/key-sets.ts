@@ -27,16 +27,16 @@ export function createKeySets({ fetch, clock }: Pick<Outbound, 'fetch'> & { cloc
 
   /** Visitors choose when keys are looked up, so a failure is remembered for a while. */
   function guardedFetch() {
-    let failure: { error: unknown; until: number } | undefined
+    let failure: { error: unknown; expiresAt: number } | undefined
     return async (url: string | URL) => {
-      if (failure !== undefined && clock.monotonic() < failure.until) throw failure.error
+      if (failure !== undefined && clock.monotonic() < failure.expiresAt) throw failure.error
       try {
         const response = await fetch(url, { headers: { accept: 'application/json' } })
         if (response.status !== 200) throw new Error(`${url} responds with ${response.status}`)
         failure = undefined
         return response
       } catch (error) {
-        failure = { error, until: clock.monotonic() + COOLDOWN_MS }
+        failure = { error, expiresAt: clock.monotonic() + COOLDOWN_MS }
         throw error
       }
     }
