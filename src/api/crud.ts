@@ -96,7 +96,7 @@ function rethrowAsProblem(resource: Resource, record: Body, { principal }: ApiCa
     const name = resource
       .unique(record)
       .find((unique) => claimOf(unique, principal.accountId).name === error.claim.name)
-    throw problem('taken', name?.taken ?? 'This name is taken already.')
+    throw problem('taken', name?.conflict ?? 'This name is taken already.')
   }
   if (error instanceof NoSuchTarget)
     throw fieldProblem(

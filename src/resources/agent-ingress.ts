@@ -30,7 +30,7 @@ export const AgentIngress = defineResource({
       within: 'platform',
       scope: 'agent_ingress',
       name: reverseLabels(domain),
-      taken: `There is an agent ingress for ${domain} already.`,
+      conflict: `There is an agent ingress for ${domain} already.`,
     },
   ],
 })

@@ -18,6 +18,6 @@ export const ApiKey = defineResource({
     token_digest: hidden(text(64)),
   },
   unique: ({ token_digest }) => [
-    { within: 'platform', scope: 'api_token', name: token_digest, taken: 'This token is in use.' },
+    { within: 'platform', scope: 'api_token', name: token_digest, conflict: 'This token is in use.' },
   ],
 })

@@ -27,7 +27,7 @@ export const BotUser = defineResource({
   },
   naturalName: ({ name }) => name,
   unique: ({ name }) => [
-    { within: 'account', scope: 'bot_name', name, taken: `There is a bot user called ${name} already.` },
+    { within: 'account', scope: 'bot_name', name, conflict: `There is a bot user called ${name} already.` },
   ],
 })
 

@@ -108,7 +108,7 @@ export interface UniqueName {
   readonly within: 'platform' | 'account' | 'each account'
   readonly scope: string
   readonly name: string
-  readonly taken: string
+  readonly conflict: string
 }
 
 export type Operation = 'create' | 'get' | 'list' | 'update' | 'delete'
@@ -346,8 +346,8 @@ export function defineResource<const F extends ResourceFields, const P extends s
       const names = declaration.unique?.(record) ?? []
       const { managed_name: name } = record as { managed_name?: string | null }
       if (!name) return names
-      const taken = `The account has another ${declaration.name} with the managed name ${name}.`
-      return [...names, { ...managedClaim(declaration, name), taken }]
+      const conflict = `The account has another ${declaration.name} with the managed name ${name}.`
+      return [...names, { ...managedClaim(declaration, name), conflict }]
     },
 
     naturalName: declaration.naturalName ?? (() => ''),
@@ -360,7 +360,7 @@ export function defineResource<const F extends ResourceFields, const P extends s
 export function managedClaim(
   { prefix }: { readonly prefix: string },
   name: string,
-): Omit<UniqueName, 'taken'> {
+): Omit<UniqueName, 'conflict'> {
   return { within: 'account', scope: `managed:${prefix}`, name }
 }
 

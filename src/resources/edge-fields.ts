@@ -12,7 +12,7 @@ export function hostportClaims(hostports: readonly string[] | null): UniqueName[
     within: 'platform',
     scope: 'hostport',
     name: `${reverseLabels(name.slice(0, name.lastIndexOf(':')))}${name.slice(name.lastIndexOf(':'))}`,
-    taken: `${name} is served by another edge already.`,
+    conflict: `${name} is served by another edge already.`,
   }))
 }
 

@@ -116,7 +116,7 @@ export const Endpoint = defineResource({
       within: 'account',
       scope: 'endpoint_url',
       name: `${url} ${member}`,
-      taken: `There is a cloud endpoint at ${url} already.`,
+      conflict: `There is a cloud endpoint at ${url} already.`,
     },
   ],
 })

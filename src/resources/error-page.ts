@@ -52,7 +52,7 @@ export const ErrorPage = defineResource({
       within: 'account',
       scope: 'error_page',
       name: status,
-      taken: `There is an error page for ${status} already.`,
+      conflict: `There is an error page for ${status} already.`,
     },
   ],
 })

@@ -41,7 +41,7 @@ export const HttpsRoute = defineResource({
       within: 'account',
       scope: `route:${edge_id}`,
       name: `${match_type} ${match}`,
-      taken: `The edge has a route for ${match_type} ${match} already.`,
+      conflict: `The edge has a route for ${match_type} ${match} already.`,
     },
   ],
   rule: oneSignIn,

@@ -33,7 +33,7 @@ export const IpPolicyRule = defineResource({
       within: 'account',
       scope: `ip_policy_rule:${ip_policy_id}`,
       name: formatCidr(parseCidr(cidr)),
-      taken: `The policy has a rule for ${cidr} already.`,
+      conflict: `The policy has a rule for ${cidr} already.`,
     },
   ],
 })

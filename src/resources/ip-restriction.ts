@@ -31,7 +31,7 @@ export const IpRestriction = defineResource({
       within: 'account',
       scope: 'ip_restriction',
       name: type,
-      taken: `There is an IP restriction of type ${type} already.`,
+      conflict: `There is an IP restriction of type ${type} already.`,
     },
   ],
 })

@@ -21,6 +21,11 @@ export const ReservedAddr = defineResource({
   },
   naturalName: ({ addr }) => addr,
   unique: ({ addr }) => [
-    { within: 'platform', scope: 'address', name: addr, taken: `This address is already reserved: ${addr}.` },
+    {
+      within: 'platform',
+      scope: 'address',
+      name: addr,
+      conflict: `This address is already reserved: ${addr}.`,
+    },
   ],
 })

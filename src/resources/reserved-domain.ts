@@ -74,7 +74,7 @@ export const ReservedDomain = defineResource({
       within: 'platform',
       scope: 'domain',
       name: reverseLabels(domain),
-      taken: `This domain is already reserved: ${domain}.`,
+      conflict: `This domain is already reserved: ${domain}.`,
     },
   ],
 })

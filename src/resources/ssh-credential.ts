@@ -25,7 +25,7 @@ export const SshCredential = defineResource({
       within: 'each account',
       scope: 'ssh_key',
       name: publicKeyFingerprint(public_key),
-      taken: 'This account has an SSH credential with this public key already.',
+      conflict: 'This account has an SSH credential with this public key already.',
     },
   ],
 })

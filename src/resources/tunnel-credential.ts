@@ -20,6 +20,6 @@ export const TunnelCredential = defineResource({
     token_digest: hidden(text(64)),
   },
   unique: ({ token_digest }) => [
-    { within: 'platform', scope: 'authtoken', name: token_digest, taken: 'This token is in use.' },
+    { within: 'platform', scope: 'authtoken', name: token_digest, conflict: 'This token is in use.' },
   ],
 })

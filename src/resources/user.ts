@@ -36,7 +36,7 @@ export const User = defineResource({
       within: 'account',
       scope: 'user_email',
       name: email.toLowerCase(),
-      taken: `There is a user with the email address ${email} already.`,
+      conflict: `There is a user with the email address ${email} already.`,
     },
   ],
 })

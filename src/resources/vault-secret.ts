@@ -45,7 +45,7 @@ export const VaultSecret = defineResource({
       within: 'account',
       scope: 'vault_secret_name',
       name: `${vault_id} ${name}`,
-      taken: `There is a secret called ${name} in this vault already.`,
+      conflict: `There is a secret called ${name} in this vault already.`,
     },
   ],
 })

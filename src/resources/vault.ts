@@ -29,6 +29,6 @@ export const Vault = defineResource({
     last_updated_by: assigned(authorId, 'The user or bot user who changed it last.'),
   },
   unique: ({ name }) => [
-    { within: 'account', scope: 'vault_name', name, taken: `There is a vault called ${name} already.` },
+    { within: 'account', scope: 'vault_name', name, conflict: `There is a vault called ${name} already.` },
   ],
 })

@@ -62,7 +62,7 @@ export function withStoredSecrets(
 }
 
 /** The claim for a unique name of a record in this account. */
-export function claimOf({ within, scope, name }: Omit<UniqueName, 'taken'>, account: string): Claim {
+export function claimOf({ within, scope, name }: Omit<UniqueName, 'conflict'>, account: string): Claim {
   if (within === 'each account') return { scope, name: `${name} ${account}` }
   return { scope: within === 'account' ? `${scope}@${account}` : scope, name }
 }
