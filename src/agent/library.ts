@@ -145,7 +145,7 @@ function createHandle(agent: Agent, api: LocalApi | undefined): AgentHandle {
   let count = 0
   const toForwardedTunnel = (name: string): ForwardedTunnel => ({
     name,
-    addr: agent.tunnels.get(name)?.spec.upstream.shown ?? '',
+    addr: agent.tunnels.get(name)?.spec.upstream.text ?? '',
     get url() {
       return agent.tunnels.get(name)?.publicUrl ?? ''
     },

@@ -159,12 +159,12 @@ test('labels become the definition of a tunnel', () => {
       '172.17.0.2',
     ),
   )
-  assert.equal(spec!.upstream.shown, 'http://172.17.0.2:3000')
+  assert.equal(spec!.upstream.text, 'http://172.17.0.2:3000')
   assert.equal(spec!.binds[0]!.opts.Domain ?? spec!.binds[0]!.opts.Hostname, 'app.example.com')
   assert.match(JSON.stringify(spec), /ada/)
   const several = specsOfLabels(container({ 'adit.http': '80', 'adit.tcp': 'db.internal:5432' }))
   assert.deepEqual(
-    several.map(({ name, upstream }) => [name, upstream.shown]),
+    several.map(({ name, upstream }) => [name, upstream.text]),
     [
       ['web-http', 'http://127.0.0.1:80'],
       ['web-tcp', 'db.internal:5432'],

@@ -192,8 +192,8 @@ export class UpstreamRoute {
       },
       onFailed: (error) => {
         cancelDial = undefined
-        const reason = `${upstream.shown}: ${formatDialError(error)}`
-        log.warn('failed to open private leg', { obj: 'join', id, privaddr: upstream.shown, err: reason })
+        const reason = `${upstream.text}: ${formatDialError(error)}`
+        log.warn('failed to open private leg', { obj: 'join', id, privaddr: upstream.text, err: reason })
         if (isHttp) {
           pipe.detach()
           respondUnreachable(stream, reason, onClosed)

@@ -36,7 +36,7 @@ export function tunnelView(tunnel: AgentTunnel): TunnelView {
     uri: `/api/tunnels/${encodeName(tunnel.name)}`,
     public_url: tunnel.publicUrl,
     proto: tunnel.proto,
-    config: { addr: tunnel.spec.upstream.shown, inspect: tunnel.inspected },
+    config: { addr: tunnel.spec.upstream.text, inspect: tunnel.inspected },
     metrics: metricsView(tunnel),
   }
 }
@@ -51,7 +51,7 @@ export function endpointView(tunnel: AgentTunnel, withMetrics: boolean): object 
     url: tunnel.publicUrl,
     public_url: tunnel.publicUrl,
     proto: tunnel.proto,
-    config: { addr: spec.upstream.shown, inspect: tunnel.inspected },
+    config: { addr: spec.upstream.text, inspect: tunnel.inspected },
     bindings: spec.bindings.length > 0 ? spec.bindings : ['public'],
     description: spec.description,
     metadata: spec.metadata,

@@ -29,11 +29,11 @@ export function followUnserved(agent: Agent, onUnserved: (address: string) => vo
   const checked = new Set<string>()
   const check = () => {
     for (const { spec } of agent.tunnels.list()) {
-      const { shown } = spec.upstream
-      if (checked.has(shown)) continue
-      checked.add(shown)
+      const { text } = spec.upstream
+      if (checked.has(text)) continue
+      checked.add(text)
       void isServed(spec.upstream).then((served) => {
-        if (served === false) onUnserved(shown)
+        if (served === false) onUnserved(text)
       })
     }
   }

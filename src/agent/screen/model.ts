@@ -131,7 +131,7 @@ function forwardingRows(tunnel: AgentTunnel, labelWidth: number, columns: number
   const indent = ''.padEnd(labelWidth)
   const width = columns - labelWidth
   const from = sanitize(tunnel.publicUrl || formatLabels(tunnel))
-  const to = `-> ${tunnel.spec.upstream.shown}${tunnel.online ? '' : ' (offline)'}`
+  const to = `-> ${tunnel.spec.upstream.text}${tunnel.online ? '' : ' (offline)'}`
   if (from.length + 1 + to.length <= width) return [[{ text: label }, { text: `${from} ${to}` }]]
   const toRows = wrapText(to, width).map((line) => [{ text: indent }, { text: line }])
   return from.length <= width

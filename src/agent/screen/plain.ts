@@ -54,7 +54,7 @@ export function createPlainReporter(
     web: (url) => write(`Web Interface  ${url}\n`),
     session: (status, detail) => write(`Session        ${status}${detail ? ` (${detail})` : ''}\n`),
     tunnel: (tunnel) => {
-      write(`Forwarding     ${tunnel.publicUrl || formatLabels(tunnel)} -> ${tunnel.spec.upstream.shown}\n`)
+      write(`Forwarding     ${tunnel.publicUrl || formatLabels(tunnel)} -> ${tunnel.spec.upstream.text}\n`)
       if (!qrPending || tunnel.publicUrl === '') return
       qrPending = false
       const { code, notes } = describeQrCode(tunnel.publicUrl)
@@ -83,7 +83,7 @@ export function createJsonReporter(write: (line: string) => void): StatusReporte
         name,
         public_url: publicUrl,
         proto,
-        addr: spec.upstream.shown,
+        addr: spec.upstream.text,
         ...(spec.labels ? { labels: spec.labels } : {}),
       }),
   }

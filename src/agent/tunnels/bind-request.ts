@@ -12,7 +12,7 @@ export function tunnelNames(spec: AgentTunnelSpec): string[] {
 export function toBindRequest(spec: AgentTunnelSpec, name: string, { proto, opts }: BindSpec) {
   return {
     Proto: proto,
-    ForwardsTo: spec.upstream.shown,
+    ForwardsTo: spec.upstream.text,
     ForwardsProto: spec.forwardsProto,
     Opts: opts,
     Extra: {
@@ -31,7 +31,7 @@ export function toBindRequest(spec: AgentTunnelSpec, name: string, { proto, opts
 export function toLabelRequest(spec: AgentTunnelSpec): LabelRequest {
   return {
     Labels: { ...spec.labels },
-    ForwardsTo: spec.upstream.shown,
+    ForwardsTo: spec.upstream.text,
     ForwardsProto: spec.forwardsProto,
     Metadata: spec.metadata,
   }

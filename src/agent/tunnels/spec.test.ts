@@ -16,7 +16,7 @@ test('an http tunnel serves only https by default', () => {
     ['https'],
   )
   assert.equal(spec.inspect, true)
-  assert.equal(spec.upstream.shown, 'http://localhost:3000')
+  assert.equal(spec.upstream.text, 'http://localhost:3000')
 })
 
 test('two schemes are two binds, https first', () => {
@@ -71,7 +71,7 @@ test('labels make a tunnel without binds', () => {
   assert.deepEqual(spec.labels, { env: 'prod', team: 'a=b' })
   assert.deepEqual(spec.binds, [])
   assert.equal(spec.upstream.tls, false)
-  assert.equal(spec.upstream.shown, 'http://localhost:443')
+  assert.equal(spec.upstream.text, 'http://localhost:443')
 })
 
 test('options are translated to the names of the protocol', () => {

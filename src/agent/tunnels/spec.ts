@@ -223,7 +223,7 @@ function resolveUpstream(addr: string, kind: AgentTunnelSpec['kind']): UpstreamA
     const upstream = parseUpstream(addr, 'tcp')
     const scheme = upstream.tls ? 'https' : 'http'
     return upstream.kind === 'tcp'
-      ? { ...upstream, shown: `${scheme}://${upstream.shown.replace('tls://', '')}` }
+      ? { ...upstream, text: `${scheme}://${upstream.text.replace('tls://', '')}` }
       : upstream
   } catch (error) {
     throw error instanceof AddressError ? new SpecError('addr', error.message) : error

@@ -311,7 +311,7 @@ export class Tunnels {
     log.info('started tunnel', {
       obj: 'tunnels',
       name: tunnel.name,
-      addr: tunnel.spec.upstream.shown,
+      addr: tunnel.spec.upstream.text,
       ...(tunnel.spec.labels
         ? {
             labels: Object.entries(tunnel.spec.labels)

@@ -28,7 +28,7 @@ for (const [address, kind, shown, tls] of VALID) {
   test(`${kind} ${address} parses as ${shown}`, () => {
     const upstream = parseUpstream(address, kind)
 
-    assert.equal(upstream.shown, shown)
+    assert.equal(upstream.text, shown)
     assert.equal(upstream.tls, tls)
   })
 }

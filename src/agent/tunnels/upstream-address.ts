@@ -16,7 +16,7 @@ export interface UpstreamAddress {
   /** The socket path of a `unix` upstream, the root of a `directory`. */
   path: string
   /** The address as the local API and the screen show it. */
-  shown: string
+  text: string
   /** `host[:port]` for the Host header, used by `host_header: rewrite`. */
   authority: string
 }
@@ -73,7 +73,7 @@ export function parseUpstream(address: string, kind: Kind): UpstreamAddress {
     host,
     port,
     path: '',
-    shown: formatAddress(kind, tls, hostport, port),
+    text: formatAddress(kind, tls, hostport, port),
     authority: port === defaultPort ? bracketed : hostport,
   }
 }
@@ -121,12 +121,12 @@ function parseDirectory(text: string, kind: Kind): UpstreamAddress {
   }
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
     throw new AddressError(`there is no directory ${path}; create it, or name another one`)
-  return { kind: 'directory', tls: false, host: '', port: 0, path, shown: text, authority: 'localhost' }
+  return { kind: 'directory', tls: false, host: '', port: 0, path, text, authority: 'localhost' }
 }
 
 function parseUnixSocket(text: string): UpstreamAddress {
   const path = text.slice('unix:'.length).replace(/^\/\/(?=\/)/, '')
   if (!isAbsolute(path))
     throw new AddressError(`"${text}" must name an absolute socket path, for example unix:/run/app.sock`)
-  return { kind: 'unix', tls: false, host: '', port: 0, path, shown: text, authority: 'localhost' }
+  return { kind: 'unix', tls: false, host: '', port: 0, path, text, authority: 'localhost' }
 }
