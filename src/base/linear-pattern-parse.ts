@@ -7,12 +7,12 @@ export type PatternNode =
   | { readonly kind: 'choice'; readonly options: readonly PatternNode[] }
   | {
       readonly kind: 'repeat'
-      readonly of: PatternNode
+      readonly child: PatternNode
       readonly min: number
       readonly max: number
       readonly lazy: boolean
     }
-  | { readonly kind: 'group'; readonly index: number; readonly of: PatternNode }
+  | { readonly kind: 'group'; readonly index: number; readonly child: PatternNode }
 
 export interface ParsedPattern {
   readonly node: PatternNode
@@ -119,12 +119,12 @@ class Parser {
   }
 
   #repetition(): PatternNode {
-    const of = this.#atom()
+    const child = this.#atom()
     const range = this.#range()
-    if (range === undefined) return of
+    if (range === undefined) return child
     const lazy = this.#take('?') !== this.#flags.lazy
     if (this.#range() !== undefined) throw this.#error('a repetition is repeated')
-    return { kind: 'repeat', of, ...range, lazy }
+    return { kind: 'repeat', child, ...range, lazy }
   }
 
   #range(): { min: number; max: number } | undefined {
@@ -185,10 +185,10 @@ class Parser {
       index = ++this.#groupCount
       if (this.#peek() === '?') this.#groupName(index)
     }
-    const of = this.#choice()
+    const child = this.#choice()
     if (!this.#take(')')) throw this.#error('a ( has no )')
     this.#flags = outer
-    return index === undefined ? of : { kind: 'group', index, of }
+    return index === undefined ? child : { kind: 'group', index, child }
   }
 
   #groupName(index: number): void {

@@ -97,7 +97,7 @@ function emit(node: PatternNode, next: number, add: (step: Step) => number, step
       return add({ kind: 'assert', holds: node.holds, next })
     case 'group': {
       const end = add({ kind: 'save', slot: 2 * node.index + 1, next })
-      return add({ kind: 'save', slot: 2 * node.index, next: emit(node.of, end, add, steps) })
+      return add({ kind: 'save', slot: 2 * node.index, next: emit(node.child, end, add, steps) })
     }
     case 'sequence':
       return node.parts.reduceRight((after, part) => emit(part, after, add, steps), next)
@@ -106,20 +106,20 @@ function emit(node: PatternNode, next: number, add: (step: Step) => number, step
         .map((option) => emit(option, next, add, steps))
         .reduceRight((second, first) => add({ kind: 'fork', first, second }))
     case 'repeat': {
-      // The preferred way is the first: once more, or on when the repetition is lazy.
-      const fork = (again: number, on: number) =>
-        add({ kind: 'fork', first: node.lazy ? on : again, second: node.lazy ? again : on })
+      // The preferred way is the first: once more, or the exit when the repetition is lazy.
+      const fork = (again: number, exit: number) =>
+        add({ kind: 'fork', first: node.lazy ? exit : again, second: node.lazy ? again : exit })
       let entry = next
       if (node.max === Number.POSITIVE_INFINITY) {
         entry = fork(next, next)
-        const again = emit(node.of, entry, add, steps)
+        const again = emit(node.child, entry, add, steps)
         const loop = steps[entry] as { first: number; second: number }
         if (node.lazy) loop.second = again
         else loop.first = again
       } else {
-        for (let n = node.min; n < node.max; n++) entry = fork(emit(node.of, entry, add, steps), next)
+        for (let n = node.min; n < node.max; n++) entry = fork(emit(node.child, entry, add, steps), next)
       }
-      for (let n = 0; n < node.min; n++) entry = emit(node.of, entry, add, steps)
+      for (let n = 0; n < node.min; n++) entry = emit(node.child, entry, add, steps)
       return entry
     }
   }
