@@ -258,10 +258,10 @@ interface ListLimits {
 }
 
 /** A list of fields of one kind. */
-export function listOf<T>(of: ConfigField<T>, limits: ListLimits = {}): ConfigField<T[]> {
+export function listOf<T>(item: ConfigField<T>, limits: ListLimits = {}): ConfigField<T[]> {
   const { minItems = 0, maxItems = 100, unique } = limits
   return {
-    schema: Type.Array(of.schema, { minItems, maxItems, ...(unique && { uniqueItems: true }) }),
+    schema: Type.Array(item.schema, { minItems, maxItems, ...(unique && { uniqueItems: true }) }),
     read(value, context) {
       if (!Array.isArray(value)) {
         context.report(2204, `it must be a list, not ${nounOf(value)}`)
@@ -274,18 +274,18 @@ export function listOf<T>(of: ConfigField<T>, limits: ListLimits = {}): ConfigFi
         return []
       }
       if (unique && new Set(value).size < value.length) context.report(2231, 'it names something twice')
-      return value.map((entry, index) => of.read(entry, context.child(index)))
+      return value.map((entry, index) => item.read(entry, context.child(index)))
     },
   }
 }
 
 /** A map of fields of one kind, whose names are checked. */
 export function mapOf<T>(
-  of: ConfigField<T>,
+  item: ConfigField<T>,
   { minItems = 0, maxItems = 100, checkName }: ListLimits & { checkName?: TextLimits['check'] },
 ): ConfigField<(readonly [name: string, value: T])[]> {
   return {
-    schema: Type.Record(Type.String(), of.schema, { minProperties: minItems, maxProperties: maxItems }),
+    schema: Type.Record(Type.String(), item.schema, { minProperties: minItems, maxProperties: maxItems }),
     read(value, context) {
       if (!isMap(value)) {
         context.report(2204, `it must be a map, not ${nounOf(value)}`)
@@ -303,7 +303,7 @@ export function mapOf<T>(
         const fault = checkName?.(name)
         if (fault !== undefined)
           inner.report(...(typeof fault === 'string' ? ([2204, fault] as const) : fault))
-        return [name, of.read(entry, inner)] as const
+        return [name, item.read(entry, inner)] as const
       })
     },
   }

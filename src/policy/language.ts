@@ -95,13 +95,13 @@ function describeVariables(): VariableDescription[] {
 
 /** A value and the fields below it. */
 function fieldsOf(name: string, type: Type): { name: string; type: string }[] {
-  if (type.kind === 'list') return [{ name, type: shownType(type) }, ...innerFields(`${name}[]`, type.of)]
+  if (type.kind === 'list') return [{ name, type: shownType(type) }, ...innerFields(`${name}[]`, type.inner)]
   if (type.kind === 'map') return [{ name, type: shownType(type) }, ...innerFields(`${name}[]`, type.value)]
   return [{ name, type: shownType(type) }, ...innerFields(name, type)]
 }
 
 function innerFields(name: string, type: Type): { name: string; type: string }[] {
-  if (type.kind === 'list') return innerFields(`${name}[]`, type.of)
+  if (type.kind === 'list') return innerFields(`${name}[]`, type.inner)
   if (type.kind !== 'object') return []
   return Object.entries(type.shape.fields).flatMap(([key, field]) => fieldsOf(`${name}.${key}`, field.type))
 }

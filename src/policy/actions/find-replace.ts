@@ -18,8 +18,8 @@ const replacement = {
   to: described(template({ maxLength: 8192 }), 'the replacement; $1 stands for the first group'),
 }
 
-const replacementsOf = <T>(of: ConfigField<T>) =>
-  described(listOf(of, { minItems: 1, maxItems: MAX_REPLACEMENTS }), 'applied one after the other')
+const replacementsOf = <T>(text: ConfigField<T>) =>
+  described(listOf(text, { minItems: 1, maxItems: MAX_REPLACEMENTS }), 'applied one after the other')
 
 const config = object({ replacements: replacementsOf(object(replacement)) })
 

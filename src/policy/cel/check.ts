@@ -65,7 +65,7 @@ const TYPE_NAMES: ReadonlyMap<string, Type> = new Map<string, Type>([
   ['google.protobuf.Duration', DURATION],
   ['list', listOf(DYN)],
   ['map', mapOf(DYN, DYN)],
-  ['type', { kind: 'type', of: DYN }],
+  ['type', { kind: 'type', inner: DYN }],
   ['optional_type', optionalOf(DYN)],
 ])
 
@@ -171,7 +171,7 @@ class Checker {
       return this.#resolve(expr, { kind: 'variable', variable, name }, variable.type)
     const type = TYPE_NAMES.get(name)
     if (type === undefined) return undefined
-    return this.#resolve(expr, { kind: 'type', value: new TypeValue(name) }, { kind: 'type', of: type })
+    return this.#resolve(expr, { kind: 'type', value: new TypeValue(name) }, { kind: 'type', inner: type })
   }
 
   #resolve(expr: Expr, resolution: Resolution, type: Type): Type {
@@ -303,7 +303,7 @@ class Checker {
         `[] cannot be applied to (${typeText(this.#final(container))}, ${typeText(this.#final(key))})`,
         expr,
       )
-    return container.kind === 'list' ? container.of : (container as Type & { kind: 'map' }).value
+    return container.kind === 'list' ? container.inner : (container as Type & { kind: 'map' }).value
   }
 
   #conditional({ test, then, otherwise, offset }: Expr & { kind: 'conditional' }): Type {
@@ -348,7 +348,7 @@ class Checker {
 
   /** The types of index and element, or of key and value. */
   #rangeTypes(range: Type, target: Expr): readonly [Type, Type] {
-    if (range.kind === 'list') return [INT, range.of]
+    if (range.kind === 'list') return [INT, range.inner]
     if (range.kind === 'map') return [range.key, range.value]
     if (range.kind !== 'dyn' && range.kind !== 'parameter')
       this.#mistake(`a list or map was expected instead of ${typeText(this.#final(range))}`, target)

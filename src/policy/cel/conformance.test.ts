@@ -112,12 +112,12 @@ function toType(json: JsonType): Type {
   if ('primitive' in json) return { kind: PRIMITIVES[json.primitive]! }
   if ('messageType' in json) return { kind: json.messageType.endsWith('Duration') ? 'duration' : 'timestamp' }
   if ('wellKnown' in json) return { kind: json.wellKnown.toLowerCase() }
-  if ('listType' in json) return { kind: 'list', of: toType(json.listType.elemType) }
+  if ('listType' in json) return { kind: 'list', inner: toType(json.listType.elemType) }
   if ('mapType' in json)
     return { kind: 'map', key: toType(json.mapType.keyType), value: toType(json.mapType.valueType) }
   if ('typeParam' in json) return { kind: 'parameter', name: json.typeParam }
   if ('type' in json)
-    return { kind: 'type', of: Object.keys(json.type).length === 0 ? { kind: 'dyn' } : toType(json.type) }
+    return { kind: 'type', inner: Object.keys(json.type).length === 0 ? { kind: 'dyn' } : toType(json.type) }
   if ('abstractType' in json)
     return {
       kind: 'opaque',

@@ -83,7 +83,7 @@ class Reader {
     if (word === 'list') return listOf(first)
     if (word === 'map') return mapOf(first, second)
     if (word === 'optional') return optionalOf(first)
-    if (word === 'type') return { kind: 'type', of: first }
+    if (word === 'type') return { kind: 'type', inner: first }
     return { kind: 'opaque', name: word, parameters }
   }
 }

@@ -1,10 +1,10 @@
 /** The type of an expression, as the checker deduces it. */
 export type Type =
   | { readonly kind: SimpleKind }
-  | { readonly kind: 'list'; readonly of: Type }
+  | { readonly kind: 'list'; readonly inner: Type }
   | { readonly kind: 'map'; readonly key: Type; readonly value: Type }
-  /** The type of a type; `of` is the type that it names. */
-  | { readonly kind: 'type'; readonly of: Type }
+  /** The type of a type; `inner` is the type that it names. */
+  | { readonly kind: 'type'; readonly inner: Type }
   /** A type that only functions look into, such as `optional_type(int)`. */
   | { readonly kind: 'opaque'; readonly name: string; readonly parameters: readonly Type[] }
   | { readonly kind: 'object'; readonly shape: Shape }
@@ -52,9 +52,13 @@ export const TIMESTAMP: Type = { kind: 'timestamp' }
 export const NULL: Type = { kind: 'null_type' }
 export const DYN: Type = { kind: 'dyn' }
 
-export const listOf = (of: Type): Type => ({ kind: 'list', of })
+export const listOf = (inner: Type): Type => ({ kind: 'list', inner })
 export const mapOf = (key: Type, value: Type): Type => ({ kind: 'map', key, value })
-export const optionalOf = (of: Type): Type => ({ kind: 'opaque', name: 'optional_type', parameters: [of] })
+export const optionalOf = (inner: Type): Type => ({
+  kind: 'opaque',
+  name: 'optional_type',
+  parameters: [inner],
+})
 export const objectOf = (shape: Shape): Type => ({ kind: 'object', shape })
 
 /** The type inside an optional; undefined when the type is no optional. */
@@ -66,11 +70,11 @@ export function insideOptional(type: Type): Type | undefined {
 export function typeText(type: Type): string {
   switch (type.kind) {
     case 'list':
-      return `list(${typeText(type.of)})`
+      return `list(${typeText(type.inner)})`
     case 'map':
       return `map(${typeText(type.key)}, ${typeText(type.value)})`
     case 'type':
-      return `type(${typeText(type.of)})`
+      return `type(${typeText(type.inner)})`
     case 'opaque':
       return type.parameters.length === 0
         ? type.name
@@ -89,7 +93,7 @@ export function partsOf(type: Type): readonly Type[] {
   switch (type.kind) {
     case 'list':
     case 'type':
-      return [type.of]
+      return [type.inner]
     case 'map':
       return [type.key, type.value]
     case 'opaque':
@@ -104,7 +108,7 @@ export function withParts(type: Type, replace: (part: Type) => Type): Type {
   switch (type.kind) {
     case 'list':
     case 'type':
-      return { kind: type.kind, of: replace(type.of) }
+      return { kind: type.kind, inner: replace(type.inner) }
     case 'map':
       return { kind: 'map', key: replace(type.key), value: replace(type.value) }
     case 'opaque':

@@ -40,7 +40,7 @@ function cookieFunction(
     name,
     receiver: false,
     parameters: [STRING],
-    result: list.of,
+    result: list.inner,
     call(context, cookie: string): Value {
       const found = findCookie(read(context), cookie, cookies)
       if (found === undefined) throw new EvaluationError(`no such cookie: ${cookie.slice(0, 80)}`)

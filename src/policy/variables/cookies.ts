@@ -97,7 +97,7 @@ export function byName(cookies: readonly CookieSource[], type: Type): MapValue {
 
 function toStruct(cookie: CookieSource, type: Type): Value {
   const element = (type as Type & { kind: 'map' }).value as Type & { kind: 'list' }
-  return new Struct((element.of as Type & { kind: 'object' }).shape, cookie)
+  return new Struct((element.inner as Type & { kind: 'object' }).shape, cookie)
 }
 
 /** The first cookie of a name as a value. */
