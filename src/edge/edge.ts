@@ -242,7 +242,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     traffic: {
       totals: (accountId) => core.traffic.totals(accountId),
       countries: (accountId) => core.traffic.countries(accountId),
-      history: (accountId) => history.of(accountId),
+      history: (accountId) => history.viewOf(accountId),
     },
     start,
     stop(drainMs = settings.drain) {

@@ -10,7 +10,7 @@ function startHistory() {
   return {
     forAccount: (accountId: string) => traffic.forAccount(accountId),
     sample: () => history.sample(traffic.accounts()),
-    history: (accountId: string) => history.of(accountId),
+    history: (accountId: string) => history.viewOf(accountId),
   }
 }
 

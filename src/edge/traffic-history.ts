@@ -51,7 +51,7 @@ export class TrafficHistory {
   }
 
   /** The intervals since the start of the process, at most an hour. */
-  of(accountId: string): TrafficHistoryView {
+  viewOf(accountId: string): TrafficHistoryView {
     const ring = this.#rings.get(accountId)
     const first = Math.max(0, this.#now - INTERVALS)
     const column = (field: number) =>

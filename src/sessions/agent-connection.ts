@@ -172,7 +172,7 @@ export class AgentConnection {
     if (this.#authenticating) throw protocolError('message_undecodable', 'Auth may be sent once.')
     this.#authenticating = true
 
-    const since = this.#options.registry.credentialChangeCount
+    const changeCount = this.#options.registry.credentialChangeCount
     const principal = await this.#verifyToken(extra.Authtoken ?? '')
     if (this.#options.admits?.(principal.accountId, this.#ip) === false)
       throw protocolError('address_refused', this.#ip)
@@ -181,7 +181,7 @@ export class AgentConnection {
     if (this.#session.closed) throw protocolError('unavailable')
     const session =
       extra.AgentSessionID === undefined
-        ? this.#startSession(principal, request, since)
+        ? this.#startSession(principal, request, changeCount)
         : this.#findSession(principal, request, extra.AgentSessionID)
     this.#joinAs(session, extra, heartbeat)
     return this.#authResponse(session, extra, account)
@@ -202,7 +202,7 @@ export class AgentConnection {
   #startSession(
     principal: TunnelPrincipal,
     { ClientId = '', Extra }: AuthRequest,
-    since: number,
+    changeCount: number,
   ): LiveSession {
     const { resume, registry, clock, serverName, serverIp, admitSession } = this.#options
     if (!admitSession(principal.accountId)) throw protocolError('too_many_sessions')
@@ -225,7 +225,7 @@ export class AgentConnection {
       },
       this.#options,
     )
-    registry.addSession(session, since)
+    registry.addSession(session, changeCount)
     return session
   }
 

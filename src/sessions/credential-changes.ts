@@ -27,7 +27,10 @@ export class CredentialChanges {
   }
 
   /** The last change of a credential, if it was made after the first `count` changes. */
-  since(credentialId: string, count: number): { readonly rules: readonly string[] | undefined } | undefined {
+  changeSince(
+    credentialId: string,
+    count: number,
+  ): { readonly rules: readonly string[] | undefined } | undefined {
     const change = this.#changes.get(credentialId)
     return change !== undefined && change.sequence > count ? change : undefined
   }

@@ -170,7 +170,7 @@ export class Registry implements TunnelLookup {
 
   /** The connections of the session to all nodes, oldest first; none for SSH clients. */
   legsOf(session: LiveSession): readonly LegView[] {
-    const legs = [...(session.legs?.all ?? []), ...this.#reportedLegs.of(session.id)]
+    const legs = [...(session.legs?.all ?? []), ...this.#reportedLegs.legsOf(session.id)]
     return legs.sort((a, b) => a.startedAt - b.startedAt)
   }
 
@@ -215,11 +215,11 @@ export class Registry implements TunnelLookup {
 
   /**
    * Registers a session. Older sessions of the same agent stay until it has rebound their tunnels. Applies credential
-   * changes made after `since`, while the credential was being checked; throws when it was deleted.
+   * changes made after the first `changeCount`, while the credential was being checked; throws when it was deleted.
    */
-  addSession(session: LiveSession, since = 0): void {
+  addSession(session: LiveSession, changeCount = 0): void {
     if (session.remote && !this.#admitsRemote(session)) return
-    const change = this.#credentialChanges.since(session.credentialId, since)
+    const change = this.#credentialChanges.changeSince(session.credentialId, changeCount)
     if (change !== undefined) {
       if (change.rules === undefined) throw protocolError('credential_revoked')
       session.acl = compileAcl(change.rules)

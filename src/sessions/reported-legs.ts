@@ -18,7 +18,7 @@ export class ReportedLegs {
     this.#byNode.delete(node)
   }
 
-  of(sessionId: string): LegView[] {
+  legsOf(sessionId: string): LegView[] {
     return [...this.#byNode.values()].flatMap((sessions) => sessions.get(sessionId) ?? [])
   }
 }

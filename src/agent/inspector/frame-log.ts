@@ -88,7 +88,7 @@ export class FrameLog {
   }
 
   /** The frames after an index, oldest first. */
-  after(index: number, limit: number = Number.POSITIVE_INFINITY): CapturedFrame[] {
+  framesAfter(index: number, limit: number = Number.POSITIVE_INFINITY): CapturedFrame[] {
     const skipped = Math.max(0, index - this.#dropped)
     const start = this.#firstIndex + skipped
     return this.#frames.slice(start, Math.min(this.#frames.length, start + limit))

@@ -200,9 +200,9 @@ test('frames beyond the limit are dropped, oldest first, and counted', () => {
   assert.equal(frames?.total, 1000)
   assert.ok(frames.size <= 1024 * 1024)
   assert.ok(frames.dropped > 890)
-  assert.equal(frames.after(0)[0]?.index, frames.dropped + 1)
+  assert.equal(frames.framesAfter(0)[0]?.index, frames.dropped + 1)
   assert.deepEqual(
-    frames.after(998).map(({ index }) => index),
+    frames.framesAfter(998).map(({ index }) => index),
     [999, 1000],
   )
   assert.ok(store.bytes > frames.size && store.bytes < frames.size + 10_000)
@@ -229,7 +229,7 @@ test('a message that cannot be decoded is captured undecoded', async () => {
   while (capture.frames?.total !== 2) await new Promise((resolve) => setImmediate(resolve))
 
   assert.deepEqual(
-    capture.frames.after(0).map(({ compressed, decoded }) => [compressed, decoded]),
+    capture.frames.framesAfter(0).map(({ compressed, decoded }) => [compressed, decoded]),
     [
       [true, false],
       [true, false],
@@ -249,7 +249,7 @@ test('compressed messages that arrive faster than they are decoded are captured 
 
   assert.ok(capture.frames!.total > 10, 'messages beyond the limit are emitted at once')
   while (capture.frames?.total !== 40) await new Promise((resolve) => setImmediate(resolve))
-  const decoded = capture.frames.after(0).map((frame) => frame.decoded)
+  const decoded = capture.frames.framesAfter(0).map((frame) => frame.decoded)
   assert.ok(decoded.includes(false))
   assert.equal(decoded.at(-1), true)
 })

@@ -69,7 +69,7 @@ export function streamCaptures(
   const framesView = (capture: Capture, log: FrameLog): object => {
     const summary = { id: capture.id, ...framesSummary(capture.id, log) }
     if (!frames) return summary
-    const list = log.after(lastSentFrame.get(capture) ?? 0)
+    const list = log.framesAfter(lastSentFrame.get(capture) ?? 0)
     lastSentFrame.set(capture, log.total)
     return { ...summary, frames: list.map(frameView) }
   }

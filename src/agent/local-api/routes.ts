@@ -240,7 +240,7 @@ function requestFramesRoute(captures: Agent['captures']): LocalRoute {
   return {
     get: ({ name, query }) => {
       const { id, frames = NO_FRAMES } = captures.get(name) ?? throwNotFound('captured request', name)
-      const list = frames.after(parseCount(query, 'after') ?? 0, parseLimit(query))
+      const list = frames.framesAfter(parseCount(query, 'after') ?? 0, parseLimit(query))
       return { status: 200, body: { ...framesSummary(id, frames), frames: list.map(frameView) } }
     },
   }
