@@ -19,14 +19,16 @@ import { HttpsEdge, HttpsRoute, IpPolicy, IpPolicyRule, TunnelGroupBackend } fro
 /**
  * Measures the cost of configuration: CPU time of the edge per request over a bare tunnel, a route without modules,
  * routes with 10 and 10,000 IP rules, a route behind a sign-in with a valid session and one with a traffic policy of 20
- * rules, first among 10 edges, then among EDGES (default 100,000). The paths alternate in short runs, in reverse order every second round. Each run is compared
- * with the bare one of its round, and the median of all rounds counts, so that other load on the machine has little effect.
+ * rules, first among 10 edges, then among EDGES (default 100,000), of which 10,000 have policies. The paths alternate in
+ * short runs, in reverse order every second round. Each run is compared with the bare one of its round, and the median of
+ * all rounds counts, so that other load on the machine has little effect.
  */
 const PATHS = ['bare', 'route', 'rules-10', 'rules-10000', 'session', 'policy-20'] as const
 type Path = (typeof PATHS)[number]
 
 const ROUNDS = Number(process.env.ROUNDS ?? 15)
 const SECONDS = Number(process.env.SECONDS ?? 0.5)
+const EDGES_WITH_POLICY = 10_000
 const MANY_EDGES = Number(process.env.EDGES ?? 100_000)
 // Enough that the edge always finds several requests waiting: the cost per request depends on that.
 const CONNECTIONS = 64
@@ -179,11 +181,12 @@ async function runEdge(edges: number, port: number): Promise<void> {
       })
     addEdge(`rules-${rules}`, { ip_restriction: { ip_policy_ids: [policy] } })
   }
-  addEdge('policy-20', { traffic_policy: { value: JSON.stringify({ on_http_request: policyRules() }) } })
+  addEdge('policy-20', policyOf(20))
   addEdge('session', {
     oauth: { provider: { google: { client_id: 'app', client_secret: 'secret', scopes: [] } } },
   })
-  for (let index = 5; index < edges; index++) addEdge(`other-${index}`)
+  for (let index = 5; index < edges; index++)
+    addEdge(`other-${index}`, index < EDGES_WITH_POLICY ? policyOf(4) : {})
   while (!edge.scopes.settled) await new Promise((resolve) => setTimeout(resolve, 50))
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
@@ -224,9 +227,9 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 }
 
-/** Twenty rules as people write them: by path, method, header and address. None of them applies. */
-function policyRules(): object[] {
-  return Array.from({ length: 20 }, (_, index) => ({
+/** A policy with rules as people write them: by path, method, header and address. None of them applies. */
+function policyOf(rules: number): object {
+  const on_http_request = Array.from({ length: rules }, (_, index) => ({
     expressions: [
       [`req.url.path.startsWith('/private-${index}/')`],
       [`req.method == 'DELETE' && req.url.path == '/items/${index}'`],
@@ -235,4 +238,5 @@ function policyRules(): object[] {
     ][index % 4],
     actions: [{ type: 'deny' }],
   }))
+  return { traffic_policy: { value: JSON.stringify({ on_http_request }) } }
 }
