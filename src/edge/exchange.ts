@@ -44,6 +44,17 @@ export interface VisitorIdentity {
   readonly groups: readonly string[]
 }
 
+/** The session of a visitor who has signed in. */
+export interface VisitorSession {
+  readonly id: string
+  /** Wall-clock milliseconds, if no further request is made. */
+  readonly expiresAt: number
+  /** How the visitor's session before this one ended. */
+  readonly follows: 'idle' | 'maximum' | 'recheck' | undefined
+  /** Those that a policy reads. */
+  readonly tokens: Readonly<Record<string, string>>
+}
+
 /** The outcome of an exchange. */
 export interface ExchangeResult {
   /** 0 when no response was started. */
@@ -108,6 +119,7 @@ export abstract class Exchange {
   ended = false
   /** Who has signed in, when a login admitted the request. */
   identity: VisitorIdentity | undefined = undefined
+  visitorSession: VisitorSession | undefined = undefined
   /** What traffic policies did; undefined while none has acted. */
   appliedActions: AppliedActions | undefined = undefined
   /** Recorded only for accounts with an observer. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { parseHostPort } from '../../base/hostport.ts'
-import { type Attachment, type EndpointSource, readPolicy } from '../../policy/index.ts'
+import { type Attachment, type EndpointSource, listReadTokens, readPolicy } from '../../policy/index.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import { type CompiledPolicy, compilePolicy } from '../policy/index.ts'
 import type { CompileContext, CompilerParts } from './context.ts'
@@ -49,7 +49,8 @@ export function buildPolicy(
 ): CompiledPolicy {
   const { accountId, scopeId, clock, logins, signingKeys } = context
   try {
-    return compilePolicy(readPolicy(text, attachment), {
+    const policy = readPolicy(text, attachment)
+    return compilePolicy(policy, {
       accountId,
       scopeId,
       clock,
@@ -66,6 +67,7 @@ export function buildPolicy(
       serviceName,
       region,
       log: core.log,
+      keptTokens: listReadTokens(policy),
       signIns: [],
       terminations: [],
       readAuthority(id) {

@@ -1,6 +1,8 @@
 import type { Exchange } from '../exchange.ts'
 import { Cookies, formatSetCookie } from './cookies.ts'
+import { MAX_TOKEN_COOKIES, splitTokens } from './provider-tokens.ts'
 import type { Seal } from './seal.ts'
+import type { SessionEnd } from './session.ts'
 import { MAX_STATE_SECONDS } from './tickets.ts'
 
 const DEFAULT_PREFIX = 'adit.'
@@ -12,6 +14,8 @@ export interface PendingSignIn {
   readonly signInId: string
   /** Path and query to return to. */
   readonly returnTo: string
+  /** How the session ended that the visitor had before. */
+  readonly follows?: SessionEnd
 }
 
 /** The cookies of a gate: their names, and those of a sign-in that is pending. */
@@ -23,6 +27,7 @@ export class GateCookies {
    * forged.
    */
   readonly proof: string
+  readonly #tokens: string
   readonly #login: string
   // Over https, no other host of the domain can set the cookie that proves which browser started a sign-in.
   readonly #browser: { readonly plain: string; readonly secure: string }
@@ -33,6 +38,7 @@ export class GateCookies {
     const prefix = options.prefix === '' ? DEFAULT_PREFIX : options.prefix
     this.session = `${prefix}session`
     this.proof = `__Host-${prefix}session`
+    this.#tokens = `${prefix}tokens.`
     this.#login = `${prefix}login.`
     this.#browser = { plain: `${prefix}browser.`, secure: `__Host-${prefix}browser.` }
     this.#seal = options.seal
@@ -43,6 +49,7 @@ export class GateCookies {
   readonly isOwn = (name: string): boolean =>
     name === this.session ||
     name === this.proof ||
+    name.startsWith(this.#tokens) ||
     name.startsWith(this.#login) ||
     name.startsWith(this.#browser.plain) ||
     name.startsWith(this.#browser.secure)
@@ -90,10 +97,40 @@ export class GateCookies {
     )
   }
 
+  /** The fields that set the cookies of sealed tokens, and delete those of earlier ones. */
+  formatTokens(exchange: Exchange, sealed: string, seconds: number | undefined): string {
+    const secure = isSecure(exchange)
+    const values = splitTokens(sealed)
+    const lines = values.map((value, index) =>
+      formatSetCookie(`${this.#tokens}${index}`, value, { secure, seconds }),
+    )
+    return lines.join('') + this.expireTokens(exchange, values.length)
+  }
+
+  /** The sealed tokens of a request; empty when it has none. */
+  readTokens(cookies: Cookies): string {
+    let sealed = ''
+    for (let index = 0; index < MAX_TOKEN_COOKIES; index++)
+      sealed += cookies.get(`${this.#tokens}${index}`) ?? ''
+    return sealed
+  }
+
+  /** The fields that delete the token cookies of a request, from this one on. */
+  expireTokens(exchange: Exchange, first = 0): string {
+    const secure = isSecure(exchange)
+    const current = Array.from({ length: first }, (_, index) => `${this.#tokens}${index}`)
+    return new Cookies(exchange)
+      .namesFrom(this.#tokens)
+      .filter((name) => !current.includes(name))
+      .map((name) => formatSetCookie(name, '', { secure, seconds: 0 }))
+      .join('')
+  }
+
   /** The fields that delete the cookies of a session. */
-  expireSession(secure: boolean): string {
+  expireSession(exchange: Exchange): string {
+    const secure = isSecure(exchange)
     const expire = (name: string) => formatSetCookie(name, '', { secure, seconds: 0 })
-    return expire(this.session) + (secure ? expire(this.proof) : '')
+    return expire(this.session) + (secure ? expire(this.proof) : '') + this.expireTokens(exchange)
   }
 
   /** Name of the cookie that proves which browser started a sign-in. */

@@ -1,4 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { ProviderTokenName } from '../modules/login.ts'
 import type { LiveSessions } from './live-sessions.ts'
 import type { LoginStore } from './login-store.ts'
 import type { ReplayGuard } from './replay-guard.ts'
@@ -24,6 +26,7 @@ export interface GateDependencies {
   readonly cookieCache: SessionCookieCache
   readonly locate: Locate
   readonly clock: Clock
+  readonly log: Logger
   /** How long a visitor waits for the provider. */
   readonly providerTimeoutMs: number
 }
@@ -35,6 +38,8 @@ export interface GateOptions extends GateDependencies {
   readonly settings: SessionSettings
   /** Seconds after which the visitor must sign in again; 0 for never. */
   readonly recheckSeconds: number
+  /** The tokens of the provider that are kept with a session. */
+  readonly keptTokens: readonly ProviderTokenName[]
   /** Sessions, states and tickets of another version are invalid. */
   readonly version: string
   readonly signIn: SignIn

@@ -1,16 +1,20 @@
 import { newId } from '../../base/id.ts'
 import { ApplicationSession, type UserProfile } from '../../resources/index.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Exchange, VisitorSession } from '../exchange.ts'
 import { type Cookies, formatSetCookie } from './cookies.ts'
 import { type GateCookies, isSecure } from './gate-cookies.ts'
 import type { GateOptions } from './gate-options.ts'
 import { revokeEverywhere } from './login-store.ts'
+import { openTokens, type ProviderTokens, sealTokens } from './provider-tokens.ts'
 import { toUserSubject } from './revocations.ts'
 import { encryptScoped } from './scoped-seal.ts'
-import { createLifetime, type Session, type SessionLifetime } from './session.ts'
+import { createLifetime, type Session, type SessionEnd, type SessionLifetime } from './session.ts'
 import type { CachedSession } from './session-cookie-cache.ts'
-import type { Identity } from './sign-in.ts'
 import { ACTIVITY_SECONDS, describeSession } from './started-session.ts'
+import type { Ticket } from './tickets.ts'
+
+/** How long a browser keeps the cookie of a session that has ended. */
+const ENDED_SESSION_SECONDS = 86_400
 
 /** The sessions of one gate: each is in a cookie of its visitor, and ends by its lifetime or by a revocation. */
 export class GateSessions {
@@ -27,15 +31,20 @@ export class GateSessions {
   isAlive(session: Session): boolean {
     const { accountId, scopeId, revocations, signIn } = this.#options
     return (
-      !this.#lifetime.hasExpired(session, this.#nowSeconds()) &&
+      this.findEnd(session) === undefined &&
       !revocations.isRevoked(scopeId, session.id, session.since) &&
       (session.user === undefined || !revocations.isRevoked(accountId, session.user, session.since)) &&
       signIn.signedOutSince?.(session.identity, session.since) !== true
     )
   }
 
-  /** The valid session of a request, if it has one. */
-  read(exchange: Exchange, cookies: Cookies): CachedSession | undefined {
+  /** How the lifetime of a session ended; undefined while it has not. */
+  findEnd(session: Session): SessionEnd | undefined {
+    return this.#lifetime.findEnd(session, this.#nowSeconds())
+  }
+
+  /** The session of a request, alive or not. */
+  find(exchange: Exchange, cookies: Cookies): CachedSession | undefined {
     const { cookieCache, scopeId, version } = this.#options
     const text = cookies.get(this.#cookies.session)
     const cachedSession = text === undefined ? undefined : cookieCache.get(text)
@@ -43,16 +52,44 @@ export class GateSessions {
     const { session } = cachedSession
     if (session.scopeId !== scopeId || session.version !== version) return undefined
     if (isSecure(exchange) && cookies.get(this.#cookies.proof) !== session.id) return undefined
-    return this.isAlive(session) ? cachedSession : undefined
+    return cachedSession
+  }
+
+  /** What policies read about the session of an admitted request. */
+  describe(cachedSession: CachedSession, cookies: Cookies, nowSeconds: number): VisitorSession {
+    const { id, since, follows } = cachedSession.session
+    return {
+      id,
+      expiresAt: this.#lifetime.expiresAt(since, nowSeconds) * 1000,
+      follows,
+      tokens: this.#openTokens(cachedSession, cookies),
+    }
+  }
+
+  #openTokens(cachedSession: CachedSession, cookies: Cookies): ProviderTokens {
+    const { keptTokens, seal } = this.#options
+    if (keptTokens.length === 0) return {}
+    const sealed = this.#cookies.readTokens(cookies)
+    if (cachedSession.tokens?.sealed !== sealed) {
+      const opened = openTokens(seal, cachedSession.session.id, sealed) ?? {}
+      // A copy: the text is a slice of the request head, which it would keep in memory.
+      cachedSession.tokens = { sealed: Buffer.from(sealed, 'latin1').toString('latin1'), opened }
+    }
+    return cachedSession.tokens.opened
   }
 
   /** Starts the session of a visitor; returns the fields that set its cookies. */
   start(
     exchange: Exchange,
-    identity: Identity,
-    { provider, origin }: { provider: UserProfile['identity_provider']; origin: string },
+    { identity, tokens }: Pick<Ticket, 'identity' | 'tokens'>,
+    context: {
+      readonly provider: UserProfile['identity_provider']
+      readonly origin: string
+      readonly follows: SessionEnd | undefined
+    },
   ): string {
-    const { accountId, scopeId, version, clock, locate, store } = this.#options
+    const { accountId, scopeId, version, clock, keptTokens, locate, store } = this.#options
+    const { provider, origin, follows } = context
     const nowSeconds = this.#nowSeconds()
     const user = toUserSubject(provider.url, identity.id)
     const session: Session = {
@@ -61,6 +98,8 @@ export class GateSessions {
       version,
       identity,
       user,
+      ...(follows !== undefined && { follows }),
+      ...(keptTokens.length > 0 && { tokens: keptTokens }),
       since: nowSeconds,
       seen: nowSeconds,
     }
@@ -69,14 +108,31 @@ export class GateSessions {
       describeSession(exchange, session, { accountId, user, provider, origin, lifetime, locate }),
     )
     const secure = isSecure(exchange)
-    const seconds = lifetime.isConfigured ? lifetime.maxSeconds : undefined
+    const seconds = this.#cookieSeconds(session)
     const proof = secure ? formatSetCookie(this.#cookies.proof, session.id, { secure, seconds }) : ''
-    return this.formatCookie(session, secure) + proof
+    return this.formatCookie(session, secure) + proof + this.#formatTokens(exchange, session, tokens)
+  }
+
+  #formatTokens(exchange: Exchange, session: Session, tokens: ProviderTokens | undefined): string {
+    const { keptTokens, log, scopeId, seal } = this.#options
+    if (keptTokens.length === 0) return ''
+    const sealed = tokens && sealTokens(seal, session.id, tokens)
+    if (sealed !== undefined)
+      return this.#cookies.formatTokens(exchange, sealed, this.#cookieSeconds(session))
+    log.warn({ scopeId, names: keptTokens }, 'tokens of a sign-in are too large for cookies')
+    return this.#cookies.expireTokens(exchange)
+  }
+
+  /** A cookie outlives its session, so that the next session is known to follow it. */
+  #cookieSeconds({ since }: Session): number | undefined {
+    const { isConfigured, maxSeconds } = this.#lifetime
+    return isConfigured
+      ? Math.max(1, since + maxSeconds + ENDED_SESSION_SECONDS - this.#nowSeconds())
+      : undefined
   }
 
   formatCookie(session: Session, secure: boolean): string {
-    const { isConfigured, maxSeconds } = this.#lifetime
-    const seconds = isConfigured ? Math.max(1, session.since + maxSeconds - this.#nowSeconds()) : undefined
+    const seconds = this.#cookieSeconds(session)
     const text = encryptScoped(this.#options.seal, 'session', session)
     return formatSetCookie(this.#cookies.session, text, { secure, seconds })
   }

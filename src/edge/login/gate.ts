@@ -3,6 +3,7 @@ import { parseHostPort } from '../../base/hostport.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
+import type { ProviderTokenName } from '../modules/login.ts'
 import { type EdgeResponse, redirect } from '../response.ts'
 import { CALLBACK_PATH, readSignInTarget } from '../sign-in-target.ts'
 import { pageFields, renderPage } from '../visitor-page.ts'
@@ -13,7 +14,7 @@ import { GateSessions } from './gate-sessions.ts'
 import { consumeOnce } from './login-store.ts'
 import { withTimeout } from './provider-fetch.ts'
 import { sanitizeReturnPath, toLocation } from './return-to.ts'
-import type { Session } from './session.ts'
+import type { Session, SessionEnd } from './session.ts'
 import type { CachedSession } from './session-cookie-cache.ts'
 import { type SignIn, SignInError, throwLoginError } from './sign-in.ts'
 import { MAX_STATE_SECONDS, type SignInState, type Ticket } from './tickets.ts'
@@ -26,6 +27,8 @@ export interface Gate {
   readonly scopeId: string
   readonly version: string
   readonly signIn: SignIn
+  /** The tokens of the provider that the gate needs. */
+  readonly keptTokens: readonly ProviderTokenName[]
   readonly step: RequestStep
 }
 
@@ -53,6 +56,7 @@ export function createGate(options: GateOptions): Gate {
     cookies.hide(gateCookies.isOwn)
     for (const field of identityFields) exchange.fields.append(field)
     exchange.identity = session.identity
+    exchange.visitorSession = sessions.describe(cachedSession, cookies, nowSeconds)
     exchange.note('oauth.decision', 'allow')
     exchange.note('oauth.user.id', session.identity.id)
     exchange.note('oauth.user.name', session.identity.name)
@@ -72,7 +76,7 @@ export function createGate(options: GateOptions): Gate {
     return undefined
   }
 
-  async function beginSignIn(exchange: Exchange): Promise<EdgeResponse> {
+  async function beginSignIn(exchange: Exchange, follows: SessionEnd | undefined): Promise<EdgeResponse> {
     const { method, target } = exchange.head
     exchange.note('oauth.decision', 'block')
     exchange.note('oauth.app_client_id', signIn.label)
@@ -94,32 +98,41 @@ export function createGate(options: GateOptions): Gate {
       memory: signIn.createMemory(),
     }
     const url = await withTimeout(signIn.begin(state, tickets.sealState(state)), options.providerTimeoutMs)
-    const pending: PendingSignIn = { signInId, returnTo: sanitizeReturnPath(target) }
-    return redirect(302, url, gateCookies.formatPending(exchange, pending, { path, secret }))
+    const pending: PendingSignIn = {
+      signInId,
+      returnTo: sanitizeReturnPath(target),
+      ...(follows !== undefined && { follows }),
+    }
+    // The visitor returns with new tokens, for which the request needs room.
+    const expiredTokens = gateCookies.expireTokens(exchange)
+    return redirect(302, url, gateCookies.formatPending(exchange, pending, { path, secret }) + expiredTokens)
   }
 
-  /** The path to return to. Throws unless the ticket is redeemed in the browser that started the sign-in. */
-  function resolveReturnTo(exchange: Exchange, { signInId, browser, returnTo }: Ticket): string {
-    if (signInId === '') return returnTo
+  /** What the browser remembers. Throws unless the ticket is redeemed in the browser that started the sign-in. */
+  function requirePending(
+    exchange: Exchange,
+    { signInId, browser, returnTo }: Ticket,
+  ): Pick<PendingSignIn, 'returnTo' | 'follows'> {
+    if (signInId === '') return { returnTo }
     const { secret, pending } = gateCookies.readPending(exchange, signInId)
     if (secret === undefined || digestSecret(secret) !== browser || pending?.signInId !== signInId)
       throw new SignInError('this sign-in was started in another browser; open the page again')
-    return pending.returnTo
+    return pending
   }
 
   /** Redeems a ticket of the login host. Codes and assertions of providers are redeemed there, never here. */
   async function redeemTicket(exchange: Exchange): Promise<EdgeResponse> {
-    const ticket = tickets.openTicket(parseQuery(exchange).get('ticket') ?? '')
+    const ticket = tickets.openTicket(parseQuery(exchange))
     if (ticket.scopeId !== scopeId || ticket.version !== version || ticket.origin !== requestOrigin(exchange))
       throw new SignInError('this sign-in is for another page; open the page again')
     const { id, signInId } = ticket
     // Consumed first, so that a ticket leaked to another browser cannot be redeemed by the original one either.
     const ttlMs = MAX_STATE_SECONDS * 1000 + 120_000
     await consume(signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`, ttlMs)
-    const returnTo = resolveReturnTo(exchange, ticket)
+    const { returnTo, follows } = requirePending(exchange, ticket)
     const provider = await withTimeout(signIn.describeProvider(), options.providerTimeoutMs)
     const origin = requestOrigin(exchange)
-    const cookies = sessions.start(exchange, ticket.identity, { provider, origin })
+    const cookies = sessions.start(exchange, ticket, { provider, origin, follows })
     const expired =
       signInId === '' ? '' : gateCookies.expirePending(exchange, signInId, requestPath(exchange))
     return redirect(303, toLocation(origin, returnTo), cookies + expired)
@@ -131,8 +144,9 @@ export function createGate(options: GateOptions): Gate {
   }
 
   async function logout(exchange: Exchange): Promise<EdgeResponse> {
-    const session = sessions.read(exchange, new Cookies(exchange))?.session
-    const expiredCookies = gateCookies.expireSession(isSecure(exchange))
+    const found = sessions.find(exchange, new Cookies(exchange))?.session
+    const session = found !== undefined && sessions.isAlive(found) ? found : undefined
+    const expiredCookies = gateCookies.expireSession(exchange)
     if (session !== undefined) await sessions.revoke(session)
     // The local session has ended even when the provider cannot be reached.
     const providerUrl = session && (await providerLogoutUrl(session))
@@ -154,12 +168,14 @@ export function createGate(options: GateOptions): Gate {
       cookies.hide(gateCookies.isOwn)
       return undefined
     }
-    const cachedSession = sessions.read(exchange, cookies)
-    return cachedSession === undefined
-      ? beginSignIn(exchange).catch(throwLoginError)
-      : admitRequest(exchange, cookies, cachedSession)
+    const cachedSession = sessions.find(exchange, cookies)
+    if (cachedSession === undefined) return beginSignIn(exchange, undefined).catch(throwLoginError)
+    const { session } = cachedSession
+    return sessions.isAlive(session)
+      ? admitRequest(exchange, cookies, cachedSession)
+      : beginSignIn(exchange, sessions.findEnd(session)).catch(throwLoginError)
   }
-  return { scopeId, version, signIn, step }
+  return { scopeId, version, signIn, keptTokens: options.keptTokens, step }
 }
 
 function digestSecret(secret: string): string {

@@ -10,6 +10,7 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { errorMessage } from '../../base/error-message.ts'
+import { type Logger, silentLog } from '../../base/log.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { Secret } from '../../base/secret.ts'
 import { samlUrls } from '../../resources/index.ts'
@@ -51,6 +52,7 @@ export interface LoginOptions {
   readonly idpUrl: () => string
   readonly clock: Clock
   readonly store: LoginStore
+  readonly log?: Logger
   /** Where visitors are; nothing is known without it. */
   readonly locate?: Locate
   readonly oauthEndpoints?: OauthEndpoints
@@ -84,6 +86,7 @@ export function createLogins(options: LoginOptions): LoginService {
     store,
     revocations,
     clock,
+    log: options.log ?? silentLog,
     providerTimeoutMs,
     liveSessions,
     locate: options.locate ?? (() => undefined),
@@ -108,7 +111,17 @@ export function createLogins(options: LoginOptions): LoginService {
     const { accountId, scopeId } = context
     const signIn = context.getOrCreate('login', key, () => createSignIn(version))
     const recheckSeconds = settings.auth_check_interval ?? 0
-    const gate = createGate({ ...shared, accountId, scopeId, settings, recheckSeconds, version, signIn })
+    const keptTokens = settings.kept_tokens ?? []
+    const gate = createGate({
+      ...shared,
+      accountId,
+      scopeId,
+      settings,
+      recheckSeconds,
+      keptTokens,
+      version,
+      signIn,
+    })
     gates.set(gate.step, gate)
     return { signIn, step: gate.step }
   }

@@ -13,6 +13,7 @@ import type { CallbackLimit } from './callback-limit.ts'
 import { isProviderCallback } from './callback-paths.ts'
 import type { Gate } from './gate.ts'
 import { withTimeout } from './provider-fetch.ts'
+import { selectTokens } from './provider-tokens.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import type { SamlServiceProvider } from './saml.ts'
 import { SignInError, throwLoginError } from './sign-in.ts'
@@ -110,8 +111,9 @@ export function createLoginHost(options: {
     if (!replayGuard.consume(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
       throw new SignInError('this sign-in has already been completed; open the page again')
     const response = { path, query, state: sealedState }
-    const identity = await withTimeout(gate.signIn.complete(response, state), providerTimeoutMs)
-    return tickets.ticketUrl(state, identity)
+    const completed = await withTimeout(gate.signIn.complete(response, state), providerTimeoutMs)
+    const tokens = gate.keptTokens.length > 0 ? selectTokens(completed.tokens, gate.keptTokens) : undefined
+    return tickets.ticketUrl(state, completed.identity, { ...(tokens && { tokens }) })
   }
 
   /** The SAML service provider of a route or endpoint in the current routing table. */

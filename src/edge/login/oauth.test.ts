@@ -137,7 +137,7 @@ for (const name of OAUTH_PROVIDERS)
   test(`${name} identifies the user`, async (t) => {
     const { observed, url, memory, complete } = await start(t, name)
 
-    const identity = await complete({ code: 'c', iss: 'https://accounts.example' })
+    const { identity } = await complete({ code: 'c', iss: 'https://accounts.example' })
 
     assert.deepEqual(identity, { id: '42', name: 'Ada', email: 'ada@example.com', groups: [], claims: {} })
     assert.equal(url.origin + url.pathname, oauthProviders[name].authorize)
@@ -167,7 +167,7 @@ test('unverified emails are ignored', async (t) => {
   ]
   for (const [name, about] of unverified) {
     const { complete } = await start(t, name, { fixture: { token: bearer, about } })
-    assert.equal((await complete()).email, '', name)
+    assert.equal((await complete()).identity.email, '', name)
   }
 })
 
@@ -179,7 +179,7 @@ const enter = async (
 ) => {
   const { complete } = await start(t, name, { allow, fixture: { token: bearer, about } })
   return complete().then(
-    (identity) => (identity.groups.length === 0 ? 'in' : 'in, and told the upstream'),
+    ({ identity }) => (identity.groups.length === 0 ? 'in' : 'in, and told the upstream'),
     (error: unknown) => (error instanceof SignInError ? 'out' : String(error)),
   )
 }
@@ -272,5 +272,5 @@ test('a response on the redirect URI of another provider is not redeemed', async
   ])
     await assert.rejects(complete(undefined, path), SignInError, path)
   assert.equal(observed.form.size, 0)
-  assert.equal((await complete()).id, '42')
+  assert.equal((await complete()).identity.id, '42')
 })

@@ -4,6 +4,7 @@ import { type AllowRules, requireAllowed } from './allow-rules.ts'
 import { providerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { type OauthProvider, type OauthProviderName, toObject } from './oauth-providers.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
+import { readTokens } from './provider-tokens.ts'
 import { recall, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
 
 export interface OauthOptions {
@@ -95,14 +96,14 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
       const identity = { ...provider.readIdentity(documents), claims: toObject(documents.user) }
       if (identity.id === '') throw new SignInError('the provider did not identify you')
       requireAllowed(identity, options.allow)
-      return { ...identity, groups: [], claims: {} }
+      return { identity: { ...identity, groups: [], claims: {} }, tokens: readTokens(tokens) }
     },
   }
 }
 
 /**
- * Normalizes token responses, which providers send as a form, with a list of scopes, or without a type. Only the access
- * token is kept; the ID token is dropped, because the identity comes from the provider's API.
+ * Normalizes token responses, which providers send as a form, with a list of scopes, or without a type. The ID
+ * token is dropped, because the identity comes from the provider's API.
  */
 function normalizeTokenResponses(fetch: ProviderFetch): ProviderFetch {
   return async (url, init) => {
@@ -111,11 +112,11 @@ function normalizeTokenResponses(fetch: ProviderFetch): ProviderFetch {
     const parameters = text.trimStart().startsWith('{')
       ? (JSON.parse(text) as Record<string, unknown>)
       : Object.fromEntries(new URLSearchParams(text))
-    const { access_token, error, error_description } = parameters
+    const { access_token, refresh_token, error, error_description } = parameters
     const rejected = typeof access_token !== 'string'
     const body = rejected
       ? { error: error ?? 'invalid_grant', error_description }
-      : { access_token, token_type: 'bearer' }
+      : { access_token, token_type: 'bearer', ...(typeof refresh_token === 'string' && { refresh_token }) }
     return Response.json(body, { status: rejected && response.ok ? 400 : response.status })
   }
 }

@@ -4,6 +4,7 @@ import type { Outbound } from '../../base/outbound/outbound.ts'
 import { type AllowRules, listClaims, readClaim, requireAllowed } from './allow-rules.ts'
 import { issuerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { createProviderDocuments } from './provider-documents.ts'
+import { readTokens } from './provider-tokens.ts'
 import { type Identity, recall, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
 
 const CLOCK_SKEW_SECONDS = 60
@@ -125,7 +126,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         ...claims,
       })
       requireAllowed(identity, allow)
-      return identity
+      return { identity, tokens: readTokens(tokens) }
     },
 
     async logoutUrl() {

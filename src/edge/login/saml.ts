@@ -134,7 +134,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
         if (error instanceof SignInError || error instanceof EdgeError) throw error
         throw new SignInError('the response from the identity provider was not valid', { cause: error })
       })
-      return tickets.ticketUrl(origin, requireGroup(identity), returnTo)
+      return tickets.ticketUrl(origin, requireGroup(identity), { returnTo })
     },
 
     async logoutUrl(identity) {

@@ -1,5 +1,6 @@
 import type { HeaderField } from '../message/fields.ts'
 import { createIdentityFields } from './identity-fields.ts'
+import type { ProviderTokens } from './provider-tokens.ts'
 import { decryptScoped } from './scoped-seal.ts'
 import type { Seal } from './seal.ts'
 import type { Session } from './session.ts'
@@ -11,6 +12,8 @@ export interface CachedSession {
   readonly fields: readonly HeaderField[]
   /** The last interval in which the activity of the session was reported. */
   reportedInterval: number
+  /** The tokens that the last request had with it, and their sealed text. */
+  tokens: { readonly sealed: string; readonly opened: ProviderTokens } | undefined
 }
 
 const MAX_ENTRIES = 2000
@@ -51,6 +54,7 @@ export class SessionCookieCache {
         session,
         fields: createIdentityFields(session.identity),
         reportedInterval: Math.floor(session.seen / ACTIVITY_SECONDS),
+        tokens: undefined,
       }
     )
   }

@@ -1,3 +1,4 @@
+import type { ProviderTokenName } from '../modules/login.ts'
 import type { Identity } from './sign-in.ts'
 
 /** Session settings shared by all sign-in modules. */
@@ -16,10 +17,17 @@ export interface Session {
   readonly identity: Identity
   /** The subject of the person in revocations of the account; sessions of earlier releases have none. */
   readonly user?: string
+  /** How the session before this one ended, if the browser still had it. */
+  readonly follows?: SessionEnd
+  /** The tokens that were to be kept for it, if any; absent ones were too large. */
+  readonly tokens?: readonly ProviderTokenName[]
   /** Wall-clock seconds. */
   readonly since: number
   readonly seen: number
 }
+
+/** Why a session is over: unused for too long, at its maximum duration, or because the provider is to be asked again. */
+export type SessionEnd = 'idle' | 'maximum' | 'recheck'
 
 // Sessions without configured limits expire too.
 const MAX_SESSION_SECONDS = 30 * 24 * 60 * 60
@@ -29,7 +37,8 @@ export interface SessionLifetime {
   readonly maxSeconds: number
   /** Whether the owner configured it; only then does the cookie expire in the browser. */
   readonly isConfigured: boolean
-  hasExpired(session: Pick<Session, 'since' | 'seen'>, nowSeconds: number): boolean
+  /** Undefined while the session has not expired. */
+  findEnd(session: Pick<Session, 'since' | 'seen'>, nowSeconds: number): SessionEnd | undefined
   /** When the session ends if it was last used then. */
   expiresAt(since: number, seen: number): number
 }
@@ -44,8 +53,12 @@ export function createLifetime(
   return {
     maxSeconds,
     isConfigured: limits.length > 0,
-    hasExpired: ({ since, seen }, nowSeconds) =>
-      nowSeconds - since >= maxSeconds || (idleTimeout > 0 && nowSeconds - seen >= idleTimeout),
+    findEnd({ since, seen }, nowSeconds) {
+      const age = nowSeconds - since
+      if (idleTimeout > 0 && nowSeconds - seen >= idleTimeout) return 'idle'
+      if (age < maxSeconds) return undefined
+      return recheckSeconds > 0 && (maxDuration === 0 || age < maxDuration) ? 'recheck' : 'maximum'
+    },
     expiresAt: (since, seen) =>
       Math.min(since + maxSeconds, idleTimeout > 0 ? seen + idleTimeout : Number.POSITIVE_INFINITY),
   }

@@ -1,5 +1,6 @@
 import type { UserProfile } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
+import type { ProviderTokens } from './provider-tokens.ts'
 
 /** The identity of a signed-in visitor. */
 export interface Identity {
@@ -12,6 +13,12 @@ export interface Identity {
   readonly claims: Readonly<Record<string, unknown>>
   /** What the provider needs again at sign-out. */
   readonly atProvider?: Readonly<Record<string, string>>
+}
+
+/** A verified response of a provider. */
+export interface CompletedSignIn {
+  readonly identity: Identity
+  readonly tokens: ProviderTokens
 }
 
 /** What a protocol must remember until the visitor returns. */
@@ -41,8 +48,8 @@ export interface SignIn {
   createMemory(): Record<string, string>
   /** The URL of the provider's sign-in page. `state` returns with the visitor. */
   begin(memory: SignInMemory, state: string): Promise<string>
-  /** Verifies a response and returns the identity; throws `SignInError` with a message for the visitor. */
-  complete(response: ProviderResponse, memory: SignInMemory): Promise<Identity>
+  /** Verifies a response and returns who signed in; throws `SignInError` with a message for the visitor. */
+  complete(response: ProviderResponse, memory: SignInMemory): Promise<CompletedSignIn>
   /** Where to continue for a sign-out at the provider, if it supports that. */
   logoutUrl?(identity: Identity): Promise<string | undefined>
   /** Whether the provider has signed this person out since then (wall-clock seconds). */

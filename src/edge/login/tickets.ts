@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { CALLBACK_PATH, CALLBACK_QUERY } from '../sign-in-target.ts'
 import { fitIdentity, fitsCookie } from './identity-size.ts'
+import { openTokens, type ProviderTokens, sealTokens } from './provider-tokens.ts'
 import { toLocation } from './return-to.ts'
 import { decryptScoped, encryptScoped } from './scoped-seal.ts'
 import type { Seal } from './seal.ts'
@@ -41,6 +42,8 @@ export interface Ticket extends Omit<SignInOrigin, 'path'> {
   /** Path to return to; empty when the browser's own cookie holds it. */
   readonly returnTo: string
   readonly at: number
+  /** What the provider gave; undefined when that is not needed or too large. */
+  readonly tokens: ProviderTokens | undefined
 }
 
 /**
@@ -51,10 +54,14 @@ export interface Tickets {
   sealState(state: SignInState): string
   /** Undefined for text that is no state of this platform. Throws `SignInError` once the state has expired. */
   openState(text: string): SignInState | undefined
-  /** The URL that returns the visitor to the gate with a ticket. */
-  ticketUrl(origin: SignInOrigin, identity: Identity, returnTo?: string): string
+  /** The URL that returns the visitor to the gate with a ticket, and with tokens unless they are too large. */
+  ticketUrl(
+    origin: SignInOrigin,
+    identity: Identity,
+    options?: { readonly returnTo?: string; readonly tokens?: ProviderTokens },
+  ): string
   /** Throws `SignInError` for anything but a ticket of the last minute. */
-  openTicket(text: string): Ticket
+  openTicket(query: URLSearchParams): Ticket
 }
 
 export function createTickets({ seal, clock }: { seal: Seal; clock: Clock }): Tickets {
@@ -71,10 +78,14 @@ export function createTickets({ seal, clock }: { seal: Seal; clock: Clock }): Ti
       return state
     },
 
-    ticketUrl({ scopeId, version, origin, path, signInId, browser }, identity, returnTo = '') {
+    ticketUrl(
+      { scopeId, version, origin, path, signInId, browser },
+      identity,
+      { returnTo = '', tokens } = {},
+    ) {
       if (!fitsCookie(identity))
         throw new SignInError('the provider sent an identity that is too large to store')
-      const ticket: Ticket = {
+      const ticket: Omit<Ticket, 'tokens'> = {
         id: randomBytes(16).toString('base64url'),
         scopeId,
         version,
@@ -86,14 +97,16 @@ export function createTickets({ seal, clock }: { seal: Seal; clock: Clock }): Ti
         at: clock.now(),
       }
       const marker = path === CALLBACK_PATH ? '' : `${CALLBACK_QUERY}&`
-      return toLocation(origin, `${path}?${marker}ticket=${encryptScoped(seal, 'ticket', ticket)}`)
+      const sealedTokens = tokens && sealTokens(seal, ticket.id, tokens)
+      const suffix = sealedTokens === undefined ? '' : `&tokens=${sealedTokens}`
+      return toLocation(origin, `${path}?${marker}ticket=${encryptScoped(seal, 'ticket', ticket)}${suffix}`)
     },
 
-    openTicket(text) {
-      const ticket = decryptScoped<Ticket>(seal, 'ticket', text)
+    openTicket(query) {
+      const ticket = decryptScoped<Omit<Ticket, 'tokens'>>(seal, 'ticket', query.get('ticket') ?? '')
       if (ticket === undefined || isOlderThan(ticket.at, MAX_TICKET_AGE_MS))
         throw new SignInError('this sign-in has expired; open the page again')
-      return ticket
+      return { ...ticket, tokens: openTokens(seal, ticket.id, query.get('tokens') ?? '') }
     },
   }
 }

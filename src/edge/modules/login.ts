@@ -11,7 +11,12 @@ export interface PolicySignInSettings {
   readonly auth_check_interval?: number
   /** Added to the URL of the provider's sign-in page. */
   readonly authz_url_params?: Readonly<Record<string, string>>
+  /** The tokens of the provider that a policy reads; the others are not kept. */
+  readonly kept_tokens?: readonly ProviderTokenName[]
 }
+
+/** A token of a provider, by the name that policies read it with. */
+export type ProviderTokenName = 'access_token' | 'refresh_token' | 'identity_token'
 
 /** The login service. Declared here, by its users; implemented in `login` and passed to the edge. */
 export interface Logins {

@@ -3,6 +3,7 @@ import type { EndpointSource, IpData } from '../../policy/index.ts'
 import type { RequestStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import type { KeySets } from '../modules/key-sets.ts'
+import type { ProviderTokenName } from '../modules/login.ts'
 import type { HttpRoute, RawEntry } from '../table.ts'
 import type { TlsSettings } from '../tls-policy.ts'
 import type { InternalAddress } from '../tunnels.ts'
@@ -34,6 +35,8 @@ export interface PolicyContext extends ModuleContext {
   readonly outboundCalls: OutboundCalls | undefined
   /** Replaces text in bodies. */
   readonly bodyReplacer: BodyReplacer
+  /** The tokens of identity providers that the policy reads. */
+  readonly keptTokens: readonly ProviderTokenName[]
   /** Collects the steps that sign visitors in. */
   readonly signIns: RequestStep[]
   /** Collects how TLS is to be terminated; each function tells the settings of the moment. */

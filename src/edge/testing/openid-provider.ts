@@ -186,7 +186,7 @@ export async function startOpenidProvider(t: TestContext) {
     const path = callbackPath ?? new URL(redirectUri).pathname
     const query = new URLSearchParams({ code: `code-${++codes}`, state: 'the-state', ...parameters })
     const response = { path, query, state: parameters.state ?? 'the-state' }
-    return { identity: await signIn.complete(response, begun), url, memory, redirectUri }
+    return { ...(await signIn.complete(response, begun)), url, memory, redirectUri }
   }
 
   return {

@@ -1,5 +1,5 @@
 import { metadataError, NAMEID_FORMATS, OAUTH_PROVIDERS } from '../../resources/endpoint-options.ts'
-import { listOf as listType, STRING } from '../cel/types.ts'
+import { BOOL, listOf as listType, STRING } from '../cel/types.ts'
 import {
   choice,
   described,
@@ -16,6 +16,7 @@ import {
 } from '../config.ts'
 import { plain } from '../variables/shape.ts'
 import { defineAction } from './define.ts'
+import { errorResult } from './results.ts'
 
 const YEAR = 365 * 86_400
 
@@ -76,7 +77,18 @@ const parameters = {
 }
 
 const identity = { id: STRING, email: STRING, name: STRING, provider_user_id: STRING }
-const results = { identity: plain('identity', identity) }
+const sessionResults = {
+  error: errorResult,
+  expires_at: STRING,
+  session_timed_out: BOOL,
+  session_max_duration_reached: BOOL,
+}
+const clientResults = {
+  ...sessionResults,
+  access_token: STRING,
+  refresh_token: STRING,
+  userinfo_refreshed: BOOL,
+}
 
 const checkUrl = (url: string) =>
   /^https?:\/\//.test(url) && URL.canParse(url) ? undefined : ([2226, 'it is not a URL'] as const)
@@ -97,7 +109,10 @@ export const oauth = defineAction({
     ...refresh,
     idle_session_timeout: idleTimeout,
   }),
-  results,
+  results: {
+    identity: plain('identity', { ...identity, current_provider_session_id: STRING }),
+    ...clientResults,
+  },
 })
 
 export const openidConnect = defineAction({
@@ -121,7 +136,11 @@ export const openidConnect = defineAction({
     idle_session_duration: named(idleTimeout, 'idle_session_timeout'),
   }),
   resultName: 'oidc',
-  results,
+  results: {
+    identity: plain('identity', { ...identity, current_session_id: STRING }),
+    ...clientResults,
+    identity_token: STRING,
+  },
 })
 
 export const saml = defineAction({
@@ -156,5 +175,8 @@ export const saml = defineAction({
     ...session,
     idle_session_timeout: idleTimeout,
   }),
-  results: { identity: plain('identity', { ...identity, groups: listType(STRING) }) },
+  results: {
+    identity: plain('identity', { ...identity, current_session_id: STRING, groups: listType(STRING) }),
+    ...sessionResults,
+  },
 })

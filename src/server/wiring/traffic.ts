@@ -92,6 +92,7 @@ async function wireEdge(
   const logins = createLogins({
     outbound,
     clock,
+    log: logOf('edge'),
     store: loginSync.loginStore,
     locate: (address) => toSessionLocation(ipData.lookUp(address)?.location),
     idpUrl: () => addresses.idpUrl,

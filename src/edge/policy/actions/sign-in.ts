@@ -1,5 +1,6 @@
-import type { Activation, Template } from '../../../policy/index.ts'
+import type { ActionResult, Activation, Template } from '../../../policy/index.ts'
 import { Oauth, Oidc, Saml } from '../../../resources/index.ts'
+import type { VisitorIdentity, VisitorSession } from '../../exchange.ts'
 import type { RequestStep, StepResult } from '../../module.ts'
 import { requireLogins } from '../../modules/login.ts'
 import type { PolicyContext } from '../context.ts'
@@ -49,6 +50,26 @@ function signInSteps(
   }
 }
 
+/** What later rules read. The declaration of each action says which of it. */
+function toResult({ id, email, name, groups }: VisitorIdentity, session: VisitorSession): ActionResult {
+  return {
+    identity: {
+      id,
+      provider_user_id: id,
+      email,
+      name,
+      groups,
+      current_session_id: session.id,
+      current_provider_session_id: session.id,
+    },
+    expires_at: new Date(session.expiresAt).toISOString(),
+    session_timed_out: session.follows === 'idle',
+    session_max_duration_reached: session.follows === 'maximum',
+    userinfo_refreshed: session.follows === 'recheck',
+    ...session.tokens,
+  }
+}
+
 /** Lets visitors in who have signed in, and tells later rules who they are. */
 function signInAction(
   resultName: 'oauth' | 'oidc' | 'saml',
@@ -56,17 +77,9 @@ function signInAction(
 ) {
   const finish = (execution: RequestExecution, response: StepResult | undefined) => {
     if (response !== undefined) execution.guardAnswered = true
-    const { identity } = execution.exchange
-    if (identity !== undefined)
-      execution.results[resultName] = {
-        identity: {
-          id: identity.id,
-          provider_user_id: identity.id,
-          email: identity.email,
-          name: identity.name,
-          groups: identity.groups,
-        },
-      }
+    const { identity, visitorSession } = execution.exchange
+    if (identity !== undefined && visitorSession !== undefined)
+      execution.results[resultName] = toResult(identity, visitorSession)
     execution.headersChanged()
     return response
   }
@@ -91,12 +104,15 @@ function clientSettings(
     readonly userinfo_refresh_interval: number | undefined
     readonly authz_url_params: readonly (readonly [name: string, value: string])[]
   },
+  { keptTokens }: PolicyContext,
 ) {
   return {
     ...sessionSettings(config),
     ...(config.auth_id !== undefined && { cookie_prefix: `adit.${config.auth_id}.` }),
     auth_check_interval: Math.ceil((config.userinfo_refresh_interval ?? 0) / 1000),
     authz_url_params: Object.fromEntries(config.authz_url_params),
+    // Only where there are some: sessions are valid for the settings that they began with.
+    ...(keptTokens.length > 0 && { kept_tokens: keptTokens }),
   }
 }
 
@@ -127,7 +143,7 @@ export const oauth: Implementation<'oauth'> = {
               ...ADMIT_EVERYONE,
               ...credentials,
             }),
-            ...clientSettings({ ...config, idle }),
+            ...clientSettings({ ...config, idle }, context),
           } as never,
           context,
         ),
@@ -151,7 +167,7 @@ export const openidConnect: Implementation<'openid-connect'> = {
               ...ADMIT_EVERYONE,
               ...credentials,
             }),
-            ...clientSettings({ ...config, idle }),
+            ...clientSettings({ ...config, idle }, context),
           } as never,
           context,
         ),

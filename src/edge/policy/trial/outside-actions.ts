@@ -38,6 +38,9 @@ function signIn(
   }
   execution.results[resultName] = {
     identity: { id: email, provider_user_id: email, email, name: email },
+    session_timed_out: false,
+    session_max_duration_reached: false,
+    userinfo_refreshed: false,
   }
   return { effect: `admit ${email}, who has signed in with ${provider}` }
 }

@@ -262,6 +262,7 @@ function createContext(
     findInternalRaw: () => undefined,
     outboundCalls: undefined,
     bodyReplacer,
+    keptTokens: [],
     signIns: [],
     terminations: [],
     readAuthority: () => undefined,
