@@ -125,6 +125,7 @@ export async function openFoundation(
           clock,
           log: logOf('server'),
         })
+  cleanup.defer(() => workers?.stop())
   const settings = workers === undefined ? serverSettings : controlSettings(serverSettings)
   const store = await openStore({
     url: settings.databaseUrl,

@@ -38,18 +38,17 @@ export class WorkerStartFailed extends Error {
   override name = 'WorkerStartFailed'
 }
 
-/** One process of a worker, seen from the control process. */
+/** One process of a worker, seen from the control process. It loads its modules until it is told which worker it is. */
 export class WorkerHandle {
   readonly #process: ChildProcess
   readonly #calls = new Map<number, PendingCall>()
   readonly #ready = Promise.withResolvers<WorkerAddresses>()
-  readonly #events: WorkerEvents
+  #events: WorkerEvents | undefined
   #lastCall = 0
   /** Resolves when the process has ended. */
   readonly ended: Promise<ProcessEnd>
 
-  constructor(start: WorkerStart, events: WorkerEvents) {
-    this.#events = events
+  constructor() {
     // Its log is ours: last words of the runtime itself are written there too.
     this.#process = startProcess(new URL('./worker-process.ts', import.meta.url), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -62,6 +61,11 @@ export class WorkerHandle {
     // A caller that stopped waiting has seen another error.
     this.#ready.promise.catch(() => {})
     this.#process.on('message', (message: MessageFromWorker, handle) => this.#receive(message, handle))
+  }
+
+  /** Makes the process a worker. */
+  start(start: WorkerStart, events: WorkerEvents): void {
+    this.#events = events
     this.#send({ start })
   }
 
@@ -144,9 +148,9 @@ export class WorkerHandle {
   #receive(message: MessageFromWorker, handle: unknown): void {
     if ('ready' in message) this.#ready.resolve(message.ready)
     else if ('failed' in message) this.#ready.reject(new WorkerStartFailed(message.failed))
-    else if ('committed' in message) this.#events.onCommit()
-    else if ('broadcast' in message) this.#events.onUpdate(message.broadcast)
-    else if ('question' in message) this.#events.onQuestion(message.question)
+    else if ('committed' in message) this.#events?.onCommit()
+    else if ('broadcast' in message) this.#events?.onUpdate(message.broadcast)
+    else if ('question' in message) this.#events?.onQuestion(message.question)
     else {
       const { id, result, error } = message.reply
       const call = this.#calls.get(id)

@@ -31,6 +31,9 @@ process.on('uncaughtException', (error) => {
   process.exit(1)
 })
 
+/** Loaded at once, while the control process opens the store. */
+const modules = Promise.all([import('../settings.ts'), import('../parts.ts')])
+
 let methods: WorkerMethods | undefined
 let receive: (from: number, update: WorkerUpdate) => void = () => {}
 /** The worker of another release that this one replaces, seen through the control processes. */
@@ -49,10 +52,7 @@ process.on('message', (message: MessageToWorker, handle) => {
 async function start({ number, args, limits, listenerUrl, isSuccessor }: WorkerStart): Promise<void> {
   process.title = `adit worker ${number}`
   try {
-    const [{ readSettings }, { startParts }] = await Promise.all([
-      import('../settings.ts'),
-      import('../parts.ts'),
-    ])
+    const [{ readSettings }, { startParts }] = await modules
     const worker = {
       number,
       onCommit: () => send({ committed: true }),

@@ -172,10 +172,19 @@ test('workers end with their control process, and the next start works at once',
   await server.kill()
   await eventuallyEqual(async () => workers.map(processTitle).join(''), '')
 
-  const port = new URL(server.credentials.http_url).port
-  const next = await startWorkers(t, ['--http-addr', `127.0.0.1:${port}`], dataDir)
+  const { http_url, https_url, ssh_addr } = server.credentials
+  const [http, https] = [http_url, https_url].map((url) => `127.0.0.1:${new URL(url).port}`) as [
+    string,
+    string,
+  ]
+  const flags = ['--http-addr', http, '--https-addr', https, '--ssh-addr', ssh_addr]
+  const next = await startWorkers(t, flags, dataDir)
 
-  assert.equal(new URL(next.credentials.http_url).port, port)
+  assert.deepEqual([next.credentials.http_url, next.credentials.ssh_addr], [http_url, ssh_addr])
+  const edge = await createEdge(next, 'served')
+  await eventually(
+    async () => (await edge.isServed('200 served')) && Object.keys(await edge.counts()).length === 2,
+  )
   await next.stop()
 })
 

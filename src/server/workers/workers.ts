@@ -5,6 +5,7 @@ import { CommandFailure } from '../../base/command-line.ts'
 import { requireFreePort } from '../../base/io/require-free-port.ts'
 import type { Logger } from '../../base/log.ts'
 import type { ServerLimits } from '../server-limits.ts'
+import type { ListenerAddress } from '../setting-values.ts'
 import type { RoleName, ServerSettings } from '../settings.ts'
 import type { ListenerQuestion } from '../upgrade/messages.ts'
 import type { PredecessorChannel, RunningWorkers } from '../upgrade/predecessor-channel.ts'
@@ -53,9 +54,12 @@ export class Workers {
   /** The process whose workers these replace, while it runs. */
   #predecessor: PredecessorChannel | undefined
   #takesOver = false
+  /** Processes that are no workers yet. */
+  readonly #spares: WorkerHandle[]
 
   constructor(options: WorkersOptions) {
     this.#options = options
+    this.#spares = Array.from({ length: options.count }, () => new WorkerHandle())
     this.#predecessor = options.predecessor
     this.#bound = options.predecessor?.workers?.addresses
   }
@@ -76,11 +80,12 @@ export class Workers {
     const numbers = Array.from({ length: count }, (_, index) => index + 1)
     if (this.#bound === undefined) {
       await requireFreePorts(settings)
-      this.#bound = await this.#startFirst(1)
-      numbers.shift()
+      if (addressesOf(settings).some(({ port }) => port === 0))
+        this.#bound = await this.#startFirst(numbers.shift()!)
     }
-    await Promise.all(numbers.map((number) => this.#startFirst(number)))
-    return this.#bound
+    const [bound] = await Promise.all(numbers.map((number) => this.#startFirst(number)))
+    this.#bound ??= bound
+    return this.#bound!
   }
 
   /** What a release that replaces this one has to know. */
@@ -137,6 +142,7 @@ export class Workers {
   /** Drains all workers at once and resolves when they have ended. */
   async stop(): Promise<void> {
     this.#stopping.abort()
+    for (const spare of this.#spares.splice(0)) spare.kill()
     await Promise.all([...this.#running.values()].map(({ handle }) => handle.stop()))
   }
 
@@ -201,7 +207,8 @@ export class Workers {
     const args = workerFlags(settings, number, this.#bound)
     const { onCommit } = this.#options
     const isSuccessor = this.#predecessor !== undefined
-    const handle = new WorkerHandle(
+    const handle = this.#spares.pop() ?? new WorkerHandle()
+    handle.start(
       { number, args, limits, listenerUrl: this.#listenerUrl, isSuccessor },
       {
         onCommit,
@@ -265,6 +272,11 @@ export function restartDelay(crashes: number): number {
 }
 
 /** The port of agents is open already (`agent-port.ts`). */
-async function requireFreePorts({ httpAddr, httpsAddr, sshAddr }: ServerSettings): Promise<void> {
-  for (const address of [httpAddr, httpsAddr, sshAddr]) await requireFreePort(address)
+async function requireFreePorts(settings: ServerSettings): Promise<void> {
+  for (const address of addressesOf(settings)) await requireFreePort(address)
+}
+
+/** Where the listeners of the workers are bound. */
+function addressesOf({ httpAddr, httpsAddr, sshAddr }: ServerSettings): ListenerAddress[] {
+  return [httpAddr, httpsAddr, sshAddr].filter((address) => address !== undefined)
 }
