@@ -378,8 +378,8 @@ export const catalogue = {
     status: 409,
     cause: 'Something still refers to the object; `msg` names it.',
     next: 'Change or delete that first.',
-    text: (what: string, id: string, by: string) =>
-      `The ${what} ${id} is still used by ${by}. Remove that first.`,
+    text: (what: string, id: string, referrer: string) =>
+      `The ${what} ${id} is still used by ${referrer}. Remove that first.`,
   },
   conflict: {
     code: 447,

@@ -113,7 +113,7 @@ interface FinishedTraffic {
 }
 
 /** Renderers of captured values that are expensive to convert: they run when the event is serialized. */
-const renderers: Readonly<Record<string, (taken: never) => unknown>> = {
+const renderers: Readonly<Record<string, (captured: never) => unknown>> = {
   'conn.start_ts': formatTime,
   'conn.end_ts': formatTime,
   'http.request.headers': parseFields,

@@ -45,9 +45,13 @@ export const optional = <T>(field: ConfigField<T>): ConfigField<T | undefined> =
 })
 
 /** May be left out, with this value then. */
-export const withDefault = <T>(field: ConfigField<T>, value: T, shown: unknown = value): ConfigField<T> => ({
+export const withDefault = <T>(
+  field: ConfigField<T>,
+  value: T,
+  schemaDefault: unknown = value,
+): ConfigField<T> => ({
   ...field,
-  schema: Type.Unsafe({ ...field.schema, default: shown }),
+  schema: Type.Unsafe({ ...field.schema, default: schemaDefault }),
   absent: { value },
 })
 
@@ -216,7 +220,7 @@ export function choice<const W extends string>(...words: readonly W[]): ConfigFi
       if (!words.includes(value as W)) {
         const near = typeof value === 'string' ? findNearest(value, words) : undefined
         const hint = near === undefined ? `use one of ${words.join(', ')}` : `did you mean ${near}?`
-        context.report(2222, `${shown(value)} cannot be used; ${hint}`)
+        context.report(2222, `${formatValue(value)} cannot be used; ${hint}`)
       }
       return value as W
     },
@@ -233,7 +237,8 @@ export function duration(minSeconds: number, maxSeconds: number): ConfigField<nu
     }),
     read(value, context) {
       const millis = toMillis(value)
-      if (millis === undefined) context.report(2225, `${shown(value)} is not a duration, such as 10s or 2m`)
+      if (millis === undefined)
+        context.report(2225, `${formatValue(value)} is not a duration, such as 10s or 2m`)
       else if (millis < minSeconds * SECOND || millis > maxSeconds * SECOND)
         context.report(2225, `it must be between ${minSeconds}s and ${maxSeconds}s`)
       return millis ?? 0
@@ -404,8 +409,8 @@ function nounOf(value: unknown): string {
   if (value === null || value === undefined) return 'empty'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a map'
-  return shown(value)
+  return formatValue(value)
 }
 
-const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? 'nothing'
+const formatValue = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? 'nothing'
 const noun = (singular: string, count: number) => (count === 1 ? singular : singular.replace(/y$/, 'ies'))

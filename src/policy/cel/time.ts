@@ -55,8 +55,8 @@ function fractionText(nanos: bigint): string {
         .replace(/0{1,8}$/, '')}`
 }
 
-export function floorDivide(value: bigint, by: bigint): bigint {
-  return value >= 0n || value % by === 0n ? value / by : value / by - 1n
+export function floorDivide(value: bigint, divisor: bigint): bigint {
+  return value >= 0n || value % divisor === 0n ? value / divisor : value / divisor - 1n
 }
 
 const UNITS: ReadonlyMap<string, bigint> = new Map([

@@ -27,7 +27,10 @@ const results = objectOf({
   fields: Object.fromEntries(
     actions.map(({ resultName, results: types }) => [
       resultName,
-      field(plain(`actions.ngrok.${resultName}`, types), (found: Activation['results']) => found[resultName]),
+      field(
+        plain(`actions.ngrok.${resultName}`, types),
+        (results: Activation['results']) => results[resultName],
+      ),
     ]),
   ),
 })
@@ -40,7 +43,10 @@ const everywhere = {
   'time.now': variable(STRING, (activation) => new Date(activation.now()).toISOString()),
   vars: variable(mapOf(STRING, DYN), (activation) => activation.vars),
   actions: variable(
-    objectOf({ name: 'actions', fields: { ngrok: field(results, (found: Activation['results']) => found) } }),
+    objectOf({
+      name: 'actions',
+      fields: { ngrok: field(results, (results: Activation['results']) => results) },
+    }),
     (activation) => activation.results,
   ),
 }

@@ -51,19 +51,19 @@ const bits = (name: string, run: (left: bigint, right: bigint) => bigint) => [
   ),
 ]
 
-const shift = (name: string, run: (value: bigint, by: bigint) => bigint) => [
-  overload(`math.${name}(int, int) -> int`, (_context, value: Int, by: Int) =>
+const shift = (name: string, run: (value: bigint, bits: bigint) => bigint) => [
+  overload(`math.${name}(int, int) -> int`, (_context, value: Int, bits: Int) =>
     // Bits that are shifted in are zeros, on the left too.
-    int(BigInt.asIntN(64, run(BigInt.asUintN(64, BigInt(value)), shiftWidth(by)))),
+    int(BigInt.asIntN(64, run(BigInt.asUintN(64, BigInt(value)), shiftWidth(bits)))),
   ),
-  overload(`math.${name}(uint, int) -> uint`, (_context, { value }: Uint, by: Int) =>
-    uint(BigInt.asUintN(64, run(value, shiftWidth(by)))),
+  overload(`math.${name}(uint, int) -> uint`, (_context, { value }: Uint, bits: Int) =>
+    uint(BigInt.asUintN(64, run(value, shiftWidth(bits)))),
   ),
 ]
 
-function shiftWidth(by: Int): bigint {
-  if (by < 0) throw new EvaluationError('negative offset of a shift')
-  return by > 64 ? 64n : BigInt(by)
+function shiftWidth(bits: Int): bigint {
+  if (bits < 0) throw new EvaluationError('negative offset of a shift')
+  return bits > 64 ? 64n : BigInt(bits)
 }
 
 // Half away from zero; Math.round rounds -0.5 up.
@@ -96,6 +96,6 @@ export const math = [
   ...bits('bitXor', (left, right) => left ^ right),
   overload('math.bitNot(int) -> int', (_context, value: Int) => int(~BigInt(value))),
   overload('math.bitNot(uint) -> uint', (_context, { value }: Uint) => uint(BigInt.asUintN(64, ~value))),
-  ...shift('bitShiftLeft', (value, by) => value << by),
-  ...shift('bitShiftRight', (value, by) => value >> by),
+  ...shift('bitShiftLeft', (value, bits) => value << bits),
+  ...shift('bitShiftRight', (value, bits) => value >> bits),
 ]

@@ -85,7 +85,13 @@ function charAt(text: string, index: Int): string {
   return pointSlice(text, start, start + 1)
 }
 
-function replace(context: CallContext, text: string, part: string, by: string, limit: Int = -1): string {
+function replace(
+  context: CallContext,
+  text: string,
+  part: string,
+  replacement: string,
+  limit: Int = -1,
+): string {
   const count = Number(limit) < 0 ? Number.POSITIVE_INFINITY : Number(limit)
   chargeSearch(context, text, part)
   const pieces: string[] = []
@@ -95,8 +101,8 @@ function replace(context: CallContext, text: string, part: string, by: string, l
     const from = part === '' && done > 0 ? start + pointWidth(text, start) : start
     const found = part === '' && from > text.length ? -1 : text.indexOf(part, from)
     if (found === -1 || (part === '' && done > 0 && from === start)) break
-    chargeLength(context, by.length)
-    pieces.push(text.slice(start, found), by)
+    chargeLength(context, replacement.length)
+    pieces.push(text.slice(start, found), replacement)
     start = found + part.length
   }
   return pieces.join('') + text.slice(start)
