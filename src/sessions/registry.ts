@@ -29,7 +29,7 @@ export interface RegistryOptions {
   directory?: TunnelDirectory
   clock?: Clock
   /** A tunnel of this node was evicted by a newer claim on its name. */
-  onOutranked?(tunnel: LiveTunnel, by: { readonly id: string; readonly fence: number }): void
+  onOutranked?(tunnel: LiveTunnel, successor: { readonly id: string; readonly fence: number }): void
   /** A subscriber threw; the others are still called. */
   onSubscriberError?(error: unknown): void
   /** Grace period: how long the names of a lost session stay reserved for its credential. */

@@ -199,8 +199,8 @@ async function wireRegistry(
     graceMs: foundation.nameSpans.graceMs,
     directory: foundation.tunnels,
     ports: hasRole('edge') || hasRole('gateway') ? edge.ports : UNOPENED_PORTS,
-    onOutranked: ({ id, address: { url }, fence }, by) =>
-      log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: newer claim on its name'),
+    onOutranked: ({ id, address: { url }, fence }, successor) =>
+      log.warn({ tunnel: id, url, fence, by: successor }, 'tunnel ended: newer claim on its name'),
     onSubscriberError: (err) => log.error({ err }, 'registry subscriber failed'),
   })
   const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME], {
