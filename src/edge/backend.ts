@@ -35,7 +35,7 @@ export const MAX_ATTEMPTS = 8
 export type HttpBackend = (exchange: Exchange, attempt: number) => UpstreamTarget | EdgeResponse | undefined
 
 /** Selects a target for a raw connection, given the targets that could not be reached. */
-export type RawBackend = (tried: readonly UpstreamTarget[]) => UpstreamTarget | undefined
+export type RawBackend = (failedTargets: readonly UpstreamTarget[]) => UpstreamTarget | undefined
 
 export function isEdgeResponse(result: UpstreamTarget | EdgeResponse): result is EdgeResponse {
   return 'body' in result

@@ -84,7 +84,7 @@ export interface ExchangeResult {
  *   `resent`            the request was sent a second time, which happens once at most (P31)
  *   `heldBody`          the body was read before it was forwarded; each new upstream gets it first
  *   `upgrading`         the request asks for WebSocket; a 101 then calls `upgrade()` instead of `respond()`
- *   `#held`             a response step waits; the head is not sent yet, and what the upstream sends is stored
+ *   `#heldResponse`     a response step waits; the head is not sent yet, and what the upstream sends is stored
  *   `#transformWriter`  a response step transforms the body; `finish()` waits for the transform to end
  *   `#replaced`         a response step replaced the response; what the upstream still sends is dropped
  */
@@ -130,7 +130,7 @@ export abstract class Exchange {
   #responseSteps: ResponseStep[] | undefined = undefined
   #finishListeners: ((result: ExchangeResult) => void)[] | undefined = undefined
   #transformWriter: TransformWriter | undefined = undefined
-  #held: HeldResponse | undefined = undefined
+  #heldResponse: HeldResponse | undefined = undefined
   /** Bytes of the upstream that are held or being transformed. */
   #uncredited = 0
   /** A response step replaced the response. */
@@ -210,8 +210,8 @@ export abstract class Exchange {
   /** Writes a chunk of the response body, lent for this call (decision 96). */
   respondBody(chunk: Buffer): void {
     if (this.ended || this.#replaced) return
-    if (this.#held !== undefined) {
-      this.#held.push(chunk)
+    if (this.#heldResponse !== undefined) {
+      this.#heldResponse.push(chunk)
       return
     }
     if (this.entry !== undefined) this.entry.traffic.bytesOut += chunk.length
@@ -223,9 +223,9 @@ export abstract class Exchange {
   /** Ends the response body. */
   finish(trailers: string): void {
     if (this.ended) return
-    if (this.#held !== undefined) {
+    if (this.#heldResponse !== undefined) {
       this.#detachUpstream()
-      this.#held.end(trailers)
+      this.#heldResponse.end(trailers)
     } else if (this.#transformWriter === undefined) this.#complete(this.#replaced ? '' : trailers)
     else {
       this.#detachUpstream()
@@ -242,15 +242,15 @@ export abstract class Exchange {
 
   /** Accounts for bytes received from the upstream; they are credited to it as the client takes them. */
   accountReceived(bytes: number): void {
-    if (this.#held?.isRead) this.upstream?.consumed(bytes)
-    else if (this.#held === undefined && this.#transformWriter === undefined) this.account(bytes)
+    if (this.#heldResponse?.isRead) this.upstream?.consumed(bytes)
+    else if (this.#heldResponse === undefined && this.#transformWriter === undefined) this.account(bytes)
     else this.#uncredited += bytes
   }
 
   /** Reads the body of the response up to the limit, for a step that waits; undefined when the exchange ends before. */
   readResponseBody(limit: number): Promise<Buffer | undefined> {
-    this.#held ??= new HeldResponse(this)
-    const body = this.#held.read(limit)
+    this.#heldResponse ??= new HeldResponse(this)
+    const body = this.#heldResponse.read(limit)
     this.#creditUpstream()
     return body
   }
@@ -288,12 +288,12 @@ export abstract class Exchange {
       this.core.log.debug({ host: this.head.host, upstream: address, code, reason: text }, 'upstream failed')
     if (this.route !== undefined) this.route.counters.rejections++
     const { upstream } = this
-    if (error.closesConnection || (this.responded && this.#held === undefined)) {
+    if (error.closesConnection || (this.responded && this.#heldResponse === undefined)) {
       this.abort()
       return
     }
-    this.#held?.drop()
-    this.#held = undefined
+    this.#heldResponse?.drop()
+    this.#heldResponse = undefined
     this.responded = false
     this.upstream = undefined
     upstream?.abort()
@@ -390,7 +390,7 @@ export abstract class Exchange {
     if (!complete) {
       this.upstream?.abort()
       this.#transformWriter?.transform.destroy()
-      this.#held?.drop()
+      this.#heldResponse?.drop()
     }
     const { trace } = this
     if (trace !== undefined) this.onFinish(() => this.#emitEvent(trace, complete))
@@ -411,12 +411,12 @@ export abstract class Exchange {
   }
 
   async #hold(pending: Promise<undefined>, start: () => void): Promise<void> {
-    this.#held ??= new HeldResponse(this)
-    const held = this.#held
+    this.#heldResponse ??= new HeldResponse(this)
+    const held = this.#heldResponse
     try {
       await pending
-      if (this.#held !== held || this.ended) return
-      this.#held = undefined
+      if (this.#heldResponse !== held || this.ended) return
+      this.#heldResponse = undefined
       start()
       if (!this.#replaced) this.#sendHeld(held)
     } catch (error) {

@@ -38,14 +38,14 @@ export class TrafficHistory {
   /** Ends an interval. Accounts without traffic cost a comparison. */
   sample(accounts: Iterable<readonly [string, AccountTraffic]>): void {
     for (const [accountId, traffic] of accounts) {
-      const before = this.#sampled.get(traffic)
-      if (isUnchanged(traffic, before)) continue
+      const previous = this.#sampled.get(traffic)
+      if (isUnchanged(traffic, previous)) continue
       const totals = totalsOf(traffic)
       this.#sampled.set(traffic, totals)
       const ring = this.#advance(accountId)
       const start = (this.#now % INTERVALS) * FIELDS
       for (let field = 0; field < FIELDS; field++)
-        ring.counts[start + field] = Math.max(0, totals[field]! - (before?.[field] ?? 0))
+        ring.counts[start + field] = Math.max(0, totals[field]! - (previous?.[field] ?? 0))
     }
     this.#now++
   }
@@ -90,14 +90,14 @@ function countAt(ring: Ring | undefined, interval: number, field: number): numbe
 }
 
 /** Open connections count their own bytes, so an account that has some is always looked at. */
-function isUnchanged(traffic: AccountTraffic, before: Float64Array | undefined): boolean {
+function isUnchanged(traffic: AccountTraffic, previous: Float64Array | undefined): boolean {
   if (traffic.open.size > 0) return false
-  if (before === undefined) return traffic.requests === 0 && traffic.connections === 0
+  if (previous === undefined) return traffic.requests === 0 && traffic.connections === 0
   return (
-    traffic.requests === before[0] &&
-    traffic.connections === before[1] &&
-    traffic.bytesIn === before[2] &&
-    traffic.bytesOut === before[3]
+    traffic.requests === previous[0] &&
+    traffic.connections === previous[1] &&
+    traffic.bytesIn === previous[2] &&
+    traffic.bytesOut === previous[3]
   )
 }
 

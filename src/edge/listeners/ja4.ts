@@ -37,7 +37,7 @@ export function readVector(bytes: Buffer, offset: number, width: 1 | 2): Buffer 
 export function ja4Of(hello: ClientHello): string {
   const ciphers = readNumbers(hello.cipherSuites)
   const types = hello.extensions.map(({ type }) => type).filter((type) => !isGrease(type))
-  const bodyOf = (wanted: number) => hello.extensions.find(({ type }) => type === wanted)?.body
+  const bodyOf = (extension: number) => hello.extensions.find(({ type }) => type === extension)?.body
   const versions = readNumbers(readVector(bodyOf(SUPPORTED_VERSIONS) ?? Buffer.of(), 0, 1))
   const version = VERSIONS[versions.length > 0 ? Math.max(...versions) : hello.version] ?? '00'
   const hasName = types.includes(SERVER_NAME) ? 'd' : 'i'

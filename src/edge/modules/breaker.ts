@@ -33,7 +33,7 @@ export class Breaker implements SharedCounts {
   readonly #bucketMs: number
   #openUntil: number | undefined
   #probing = false
-  #untold: BreakerCounts | undefined
+  #unreported: BreakerCounts | undefined
   onCounted: (() => void) | undefined
 
   constructor(settings: BreakerSettings) {
@@ -76,9 +76,9 @@ export class Breaker implements SharedCounts {
   }
 
   takeCounts(): BreakerCounts | undefined {
-    const untold = this.#untold
-    this.#untold = undefined
-    return untold
+    const unreported = this.#unreported
+    this.#unreported = undefined
+    return unreported
   }
 
   /** A process that has tripped opens by the counts it sends. */
@@ -89,9 +89,9 @@ export class Breaker implements SharedCounts {
 
   #note({ total, errors, isClosed }: BreakerCounts): void {
     if (this.onCounted === undefined) return
-    const untold = this.#untold
+    const untold = this.#unreported
     if (untold === undefined) this.onCounted()
-    this.#untold =
+    this.#unreported =
       untold === undefined || isClosed
         ? { total, errors, isClosed }
         : { ...untold, total: untold.total + total, errors: untold.errors + errors }

@@ -6,7 +6,7 @@ import type { SharedCounts } from '../shared-counts.ts'
 const MAX_KEYS = 100_000
 
 /** Keys of which the other processes are told at once; of further ones they are not told. */
-const MAX_UNTOLD_KEYS = 1000
+const MAX_UNREPORTED_KEYS = 1000
 
 /** Longer keys are replaced by their hash, so that memory stays bounded whatever visitors send. */
 const MAX_KEY_LENGTH = 64
@@ -27,7 +27,7 @@ export class RateCounter implements SharedCounts {
   readonly #windowMs: number
   readonly #counts = new Map<string, Counts>()
   /** Requests by key that the other processes do not know of. */
-  readonly #untold = new Map<string, number>()
+  readonly #unreported = new Map<string, number>()
   onCounted: (() => void) | undefined
 
   constructor(capacity: number, windowMs: number) {
@@ -49,9 +49,9 @@ export class RateCounter implements SharedCounts {
   }
 
   takeCounts(): [key: string, count: number][] {
-    const untold = [...this.#untold]
-    this.#untold.clear()
-    return untold
+    const unreported = [...this.#unreported]
+    this.#unreported.clear()
+    return unreported
   }
 
   addCounts(counts: ReturnType<RateCounter['takeCounts']>, now: number): void {
@@ -60,9 +60,9 @@ export class RateCounter implements SharedCounts {
 
   #note(key: string): void {
     if (this.onCounted === undefined) return
-    if (this.#untold.size === 0) this.onCounted()
-    const count = this.#untold.get(key) ?? 0
-    if (count > 0 || this.#untold.size < MAX_UNTOLD_KEYS) this.#untold.set(key, count + 1)
+    if (this.#unreported.size === 0) this.onCounted()
+    const count = this.#unreported.get(key) ?? 0
+    if (count > 0 || this.#unreported.size < MAX_UNREPORTED_KEYS) this.#unreported.set(key, count + 1)
   }
 
   #countsOf(key: string, window: number): Counts {

@@ -31,7 +31,7 @@ export class Recorder implements ByteStream {
       const request = parseRequest(this.bytes, this.#offset)
       if (request === undefined) break
       this.#offset = request.end
-      this.requests.push(request.seen)
+      this.requests.push(request.request)
       setImmediate(() => {
         if (this.#closed) return
         const chunk = Buffer.from(this.#response)
@@ -54,7 +54,7 @@ export class Recorder implements ByteStream {
   consumed(): void {}
 }
 
-function parseRequest(text: string, offset: number): { seen: RecordedRequest; end: number } | undefined {
+function parseRequest(text: string, offset: number): { request: RecordedRequest; end: number } | undefined {
   const headEnd = text.indexOf('\r\n\r\n', offset)
   if (headEnd === -1) return undefined
   const [line = '', ...fields] = text.slice(offset, headEnd).split(/\r?\n/)
@@ -73,10 +73,12 @@ function parseRequest(text: string, offset: number): { seen: RecordedRequest; en
   const start = headEnd + 4
   if (!chunked) {
     if (text.length < start + length) return undefined
-    return { seen: { method, target, host, body: text.slice(start, start + length) }, end: start + length }
+    return { request: { method, target, host, body: text.slice(start, start + length) }, end: start + length }
   }
   const body = parseChunks(text, start)
-  return body === undefined ? undefined : { seen: { method, target, host, body: body.data }, end: body.end }
+  return body === undefined
+    ? undefined
+    : { request: { method, target, host, body: body.data }, end: body.end }
 }
 
 function parseChunks(text: string, offset: number): { data: string; end: number } | undefined {
