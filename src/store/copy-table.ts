@@ -6,8 +6,8 @@ const PAGE_SIZE = 200
  * Replaces the rows of a table in an SQLite database with those of the same table in another database, in primary key
  * order. A table that the target does not have is skipped.
  */
-export async function copyTable(from: Sql, to: Sql, table: string): Promise<void> {
-  const info = await to.all(`PRAGMA table_info(${table})`)
+export async function copyTable(source: Sql, target: Sql, table: string): Promise<void> {
+  const info = await target.all(`PRAGMA table_info(${table})`)
   if (info.length === 0) return
   const columns = info.map(({ name }) => String(name))
   const key = info
@@ -19,11 +19,11 @@ export async function copyTable(from: Sql, to: Sql, table: string): Promise<void
   const first = page('')
   const next = page(`WHERE (${key.join(', ')}) > (${key.map(() => '?').join(', ')})`)
 
-  await to.run(`DELETE FROM ${table}`)
+  await target.run(`DELETE FROM ${table}`)
   let cursor: SqlValue[] | undefined
   for (;;) {
-    const rows: SqlValue[][] = cursor ? await from.tuples(next, ...cursor) : await from.tuples(first)
-    await to.apply({ table, columns, rows })
+    const rows: SqlValue[][] = cursor ? await source.tuples(next, ...cursor) : await source.tuples(first)
+    await target.apply({ table, columns, rows })
     if (rows.length < PAGE_SIZE) return
     const lastRow = rows.at(-1)!
     cursor = key.map((name) => lastRow[columns.indexOf(name)]!)

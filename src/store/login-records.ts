@@ -72,11 +72,11 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
       }),
 
     async purge(now) {
-      const remove = (table: string, key: string, condition: string, before = now) =>
+      const remove = (table: string, key: string, condition: string, cutoff = now) =>
         inTransaction(async (sql) => {
           const deleted = await sql.run(
             `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ?)`,
-            before,
+            cutoff,
             PURGE_BATCH_SIZE,
           )
           return deleted === PURGE_BATCH_SIZE

@@ -228,8 +228,8 @@ export function openNameClaims(store: DurableStore): NameClaimRows {
     },
 
     async sweep({ graceMs, cooldownMs }, maxReleased) {
-      const before = (await readWallClock(engine.reader)) - Math.max(graceMs, cooldownMs)
-      await deleteReleased(store, 'released_at <= ?', before)
+      const cutoff = (await readWallClock(engine.reader)) - Math.max(graceMs, cooldownMs)
+      await deleteReleased(store, 'released_at <= ?', cutoff)
       for (const { account, releasedAt } of await readExcess(engine.reader, maxReleased))
         await deleteReleased(store, 'account = ? AND released_at <= ?', account, releasedAt)
     },

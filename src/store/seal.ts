@@ -52,10 +52,14 @@ export function unseal(find: FindKey, context: SealContext, sealed: string): str
 }
 
 /** Rewraps the data key with another master key; the value itself is neither decrypted nor changed. */
-export function rewrap(find: FindKey, to: MasterKey, context: SealContext, sealed: string): string {
+export function rewrap(find: FindKey, newKey: MasterKey, context: SealContext, sealed: string): string {
   const envelope = parseEnvelope(sealed, context)
-  const wrapped = encrypt(to.bytes, additionalData('key', context), unwrapDataKey(find, envelope, context))
-  return [VERSION, to.id, wrapped.toString('base64url'), envelope.body.toString('base64url')].join('.')
+  const wrapped = encrypt(
+    newKey.bytes,
+    additionalData('key', context),
+    unwrapDataKey(find, envelope, context),
+  )
+  return [VERSION, newKey.id, wrapped.toString('base64url'), envelope.body.toString('base64url')].join('.')
 }
 
 /** The id of the master key that a sealed value needs. */

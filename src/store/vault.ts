@@ -33,8 +33,8 @@ export class Vault {
     return unseal(this.#keyring.find, context, sealed)
   }
 
-  rewrap(to: MasterKey, context: SealContext, sealed: string): string {
-    return rewrap(this.#keyring.find, to, context, sealed)
+  rewrap(newKey: MasterKey, context: SealContext, sealed: string): string {
+    return rewrap(this.#keyring.find, newKey, context, sealed)
   }
 
   /** The key that new values are sealed with. */

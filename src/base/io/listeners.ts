@@ -99,12 +99,12 @@ export class Listeners {
   }
 
   async #take(key: string, { name, server, address }: WaitingListener): Promise<void> {
-    const taken = await this.#predecessor?.take(key)
+    const inherited = await this.#predecessor?.take(key)
     const isWanted = this.#waiting.delete(key)
-    if (!isWanted) taken?.close()
-    else if (taken === undefined) await this.#open(name, server, address)
+    if (!isWanted) inherited?.close()
+    else if (inherited === undefined) await this.#open(name, server, address)
     else {
-      server.listen(taken)
+      server.listen(inherited)
       this.#add(name, server, address, await listening(server))
     }
   }

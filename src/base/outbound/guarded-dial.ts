@@ -6,7 +6,7 @@ import { isOwnAddress, notPublicMessage } from './outbound.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /** Opens a socket to a configured address. When the address is not allowed, the socket fails like any other. */
-export type Dial = (to: { host: string; port: number }) => Socket
+export type Dial = (address: { host: string; port: number }) => Socket
 
 /**
  * Creates a dialler for public addresses and those the operator allows. It resolves a name once and requires every

@@ -151,9 +151,9 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
 
   /** Replaces how a Node agent opens sockets; it keeps its own pooling and keep-alive. */
   function guardAgent<A extends HttpAgent>(agent: A, secure: boolean): A {
-    agent.createConnection = (to, callback) => {
-      const port = Number(to.port) || (secure ? 443 : 80)
-      dial({ host: normalizeHost(to.host ?? 'localhost'), port, secure }).then(
+    agent.createConnection = (options, callback) => {
+      const port = Number(options.port) || (secure ? 443 : 80)
+      dial({ host: normalizeHost(options.host ?? 'localhost'), port, secure }).then(
         (socket) => callback?.(null, socket),
         // The types of Node require a stream beside an error.
         (error) => callback?.(error, undefined as unknown as Duplex),

@@ -372,9 +372,9 @@ export class IssueAttempt {
     const { challengeRecords, clock, log } = this.#context
     if (challengeRecords === undefined)
       log.warn({ domain: this.#subject.domain }, 'challenge records left behind: no DNS provider configured')
-    const left = (await challengeRecords?.remove(providerRecords, this.#signal)) ?? []
-    const cleanupAt = left.length === 0 ? (certificate?.renewsAt ?? 0) : clock.now() + CLEANUP_RETRY_MS
-    await this.#save({ providerRecords: left, ...(startedAt === null ? { dueAt: cleanupAt } : {}) })
+    const remaining = (await challengeRecords?.remove(providerRecords, this.#signal)) ?? []
+    const cleanupAt = remaining.length === 0 ? (certificate?.renewsAt ?? 0) : clock.now() + CLEANUP_RETRY_MS
+    await this.#save({ providerRecords: remaining, ...(startedAt === null ? { dueAt: cleanupAt } : {}) })
   }
 
   #startDeadline(): void {

@@ -48,25 +48,25 @@ export const changeContract: StoreContract = {
 
   'a follower gets all rows and then each change in order, for its kinds only': async ({ t, store }) => {
     await put(store, draft({ id: 'th_1' }), draft({ id: 'ot_1', kind: 'other' }))
-    const seen = recorder()
-    const following = await store.follow(['thing'], seen.follower)
+    const recording = recorder()
+    const following = await store.follow(['thing'], recording.follower)
     t.after(() => following.stop())
-    assert.deepEqual([...seen.rows.keys()], ['th_1'])
-    assert.deepEqual(seen.revisions, [2])
+    assert.deepEqual([...recording.rows.keys()], ['th_1'])
+    assert.deepEqual(recording.revisions, [2])
 
     await put(store, draft({ id: 'th_2', secrets: { token: 'secret' } }))
     await put(store, draft({ id: 'ot_2', kind: 'other' }))
     await write(store, (tx) => tx.update(draft({ id: 'th_1', data: { description: 'new' } })))
     await write(store, (tx) => tx.remove('thing', ACCOUNT, 'th_2'))
     await put(store, draft({ id: 'th_3', secrets: { token: 'secret' } }))
-    await eventually(() => seen.rows.has('th_3'))
+    await eventually(() => recording.rows.has('th_3'))
 
-    assert.deepEqual([...seen.rows.keys()].sort(), ['th_1', 'th_3'])
-    assert.deepEqual(seen.rows.get('th_1')?.data, { description: 'new' })
-    assert.deepEqual(seen.rows.get('th_3')?.secrets, { token: 'secret' })
+    assert.deepEqual([...recording.rows.keys()].sort(), ['th_1', 'th_3'])
+    assert.deepEqual(recording.rows.get('th_1')?.data, { description: 'new' })
+    assert.deepEqual(recording.rows.get('th_3')?.secrets, { token: 'secret' })
     assert.deepEqual(
-      seen.revisions,
-      [...seen.revisions].sort((a, b) => a - b),
+      recording.revisions,
+      [...recording.revisions].sort((a, b) => a - b),
     )
   },
 
