@@ -46,8 +46,8 @@ function excerptOf(text: string, terms: readonly string[]): Match['excerpt'] {
   const lower = text.toLowerCase()
   const positions = terms.map((term) => lower.indexOf(term)).filter((position) => position >= 0)
   const first = positions.length === 0 ? 0 : Math.min(...positions)
-  const wanted = Math.max(0, first - CONTEXT_LENGTH)
-  const start = wanted === 0 ? 0 : text.indexOf(' ', wanted) + 1
+  const earliest = Math.max(0, first - CONTEXT_LENGTH)
+  const start = earliest === 0 ? 0 : text.indexOf(' ', earliest) + 1
   const limit = start + EXCERPT_LENGTH
   const end = limit < text.length ? text.lastIndexOf(' ', limit) : text.length
   const parts: { text: string; isMatch: boolean }[] = []

@@ -69,10 +69,10 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     setEditedId(editing ? selected : undefined)
     setOpened(true)
   }
-  const move = (to: (index: number) => number) => {
+  const move = (nextIndex: (index: number) => number) => {
     if (matches.length === 0) return
     const index = matches.findIndex(({ id }) => id === selected)
-    select(matches[Math.max(0, Math.min(matches.length - 1, index < 0 ? 0 : to(index)))]?.id)
+    select(matches[Math.max(0, Math.min(matches.length - 1, index < 0 ? 0 : nextIndex(index)))]?.id)
   }
   const compare = () => setBaseId(baseId === undefined ? selected : undefined)
   const goBack = () => {
@@ -214,7 +214,7 @@ function captureActions({
 }
 
 /** The keys that select another request of a list. */
-function movementKeys(move: (to: (index: number) => number) => void, length: number): KeyBinding[] {
+function movementKeys(move: (nextIndex: (index: number) => number) => void, length: number): KeyBinding[] {
   return [
     ['j ArrowDown', () => move((index) => index + 1)],
     ['k ArrowUp', () => move((index) => index - 1)],

@@ -28,10 +28,10 @@ export function NewRecoveryCodes({ codes, onDone }: { codes: readonly string[]; 
 
 /** How many recovery codes are left, and how to get new ones. */
 export function RecoveryCodes({
-  left,
+  remaining,
   onCodes,
 }: {
-  left: number
+  remaining: number
   onCodes: (codes: readonly string[]) => void
 }) {
   const [open, setOpen] = useState(false)
@@ -52,12 +52,12 @@ export function RecoveryCodes({
   }
   return (
     <>
-      {left === 0 ? (
+      {remaining === 0 ? (
         <Notice kind="warn">
           You have no recovery codes. Without your authenticator app you could not sign in.
         </Notice>
       ) : (
-        <p>{left === 1 ? 'One recovery code is' : `${left} recovery codes are`} left.</p>
+        <p>{remaining === 1 ? 'One recovery code is' : `${remaining} recovery codes are`} left.</p>
       )}
       {open ? (
         <form className="form plain" noValidate onSubmit={(event) => void renew(event)}>

@@ -88,7 +88,7 @@ export function SecondFactor() {
       )}
       {enabled && !codes && (
         // The key closes the form after new codes.
-        <RecoveryCodes key={session.recovery_codes} left={session.recovery_codes} onCodes={setCodes} />
+        <RecoveryCodes key={session.recovery_codes} remaining={session.recovery_codes} onCodes={setCodes} />
       )}
       {(enabled || enrollment) && !codes && (
         <form className="form plain" noValidate onSubmit={(event) => void finish(event)}>

@@ -38,18 +38,18 @@ export function EventSources({
   const traffic = types.filter((type) => !LIVE_EVENT.test(type) && !CHANGE_EVENT.test(type))
 
   const isEnabled = (type: string) => value.some((source) => source.type === type)
-  const setEnabled = (targets: readonly string[], on: boolean) => {
+  const setEnabled = (targets: readonly string[], enabled: boolean) => {
     const remaining = value.filter(({ type }) => !targets.includes(String(type)))
     const added = targets.map((type) => value.find((source) => source.type === type) ?? { type })
-    onValue(on ? [...remaining, ...added] : remaining)
+    onValue(enabled ? [...remaining, ...added] : remaining)
   }
   const renderCheckbox = (type: string, label: string, hidden = false) => (
     <EventCheckbox
       key={type}
       label={label}
       hidden={hidden}
-      on={isEnabled(type)}
-      onToggle={(on) => setEnabled([type], on)}
+      enabled={isEnabled(type)}
+      onToggle={(enabled) => setEnabled([type], enabled)}
     />
   )
   return (
@@ -113,19 +113,19 @@ export function EventSources({
 function EventCheckbox({
   label,
   hidden,
-  on,
+  enabled,
   onToggle,
 }: {
   label: string
   /** Visually hidden where the table headers say the same. */
   hidden: boolean
-  on: boolean
-  onToggle: (on: boolean) => void
+  enabled: boolean
+  onToggle: (enabled: boolean) => void
 }) {
   const id = useId()
   return (
     <span className="checkbox">
-      <input id={id} type="checkbox" checked={on} onChange={(event) => onToggle(event.target.checked)} />
+      <input id={id} type="checkbox" checked={enabled} onChange={(event) => onToggle(event.target.checked)} />
       <label htmlFor={id} className={hidden ? 'hidden' : undefined}>
         {label}
       </label>

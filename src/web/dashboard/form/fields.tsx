@@ -296,7 +296,7 @@ function ObjectField({ name, path, schema, required, value, onValue, context }: 
           label={`Set ${labelOf(name).toLowerCase()}`}
           checked={isSet}
           disabled={locked}
-          onChecked={(on) => onValue(on ? {} : undefined)}
+          onChecked={(checked) => onValue(checked ? {} : undefined)}
         />
       )}
       {isSet && (

@@ -44,11 +44,11 @@ export function useList<T>(path: string, key: string, options: ListOptions = {})
   const query = `${path}?${filter && `filter=${encodeURIComponent(filter)}&`}`
   const [requested, setRequested] = useState({ query, pages: 1 })
   const pages = requested.query === query ? requested.pages : 1
-  const wanted = all ? MAX_ITEMS : pages * PAGE_SIZE
+  const count = all ? MAX_ITEMS : pages * PAGE_SIZE
   const { value, ...load } = useLoad(
-    async (signal) => ({ ...(await readItems<T>(query, key, wanted, signal)), search }),
+    async (signal) => ({ ...(await readItems<T>(query, key, count, signal)), search }),
     {
-      key: `${query} ${wanted} ${version}`,
+      key: `${query} ${count} ${version}`,
       ...(everyMs !== undefined && { everyMs }),
     },
   )
@@ -62,14 +62,14 @@ export function useList<T>(path: string, key: string, options: ListOptions = {})
 }
 
 /** The newest items, at most as many as wanted, and whether there may be more. */
-async function readItems<T>(query: string, key: string, wanted: number, signal: AbortSignal) {
+async function readItems<T>(query: string, key: string, count: number, signal: AbortSignal) {
   const items: T[] = []
-  const maxCalls = Math.ceil(wanted / PAGE_SIZE) * MAX_CALLS_PER_PAGE
-  let next: string | null = `${query}limit=${Math.min(wanted, MAX_ITEMS_PER_CALL)}`
-  for (let calls = 0; next !== null && items.length < wanted && calls < maxCalls; calls++) {
+  const maxCalls = Math.ceil(count / PAGE_SIZE) * MAX_CALLS_PER_PAGE
+  let next: string | null = `${query}limit=${Math.min(count, MAX_ITEMS_PER_CALL)}`
+  for (let calls = 0; next !== null && items.length < count && calls < maxCalls; calls++) {
     const page: Record<string, unknown> = await api.get<Record<string, unknown>>(next, signal)
     items.push(...(page[key] as T[]))
     next = nextPath(page.next_page_uri)
   }
-  return { items: items.slice(0, wanted), more: next !== null || items.length > wanted }
+  return { items: items.slice(0, count), more: next !== null || items.length > count }
 }
