@@ -24,10 +24,10 @@ export function formatList(response: unknown, { columns, colours }: TableStyle):
   if (!Array.isArray(items) || others.length > 0) return undefined
   if (items.length === 0) return `No ${key!.replaceAll('_', ' ')}.\n`
 
-  const shown = fit(selectFields(items), items, columns)
+  const visibleFields = fit(selectFields(items), items, columns)
   const lines = [
-    shown.map(({ field, width }) => field.toUpperCase().padEnd(width)),
-    ...items.map((item) => shown.map(({ field, width }) => formatCell(item[field]).padEnd(width))),
+    visibleFields.map(({ field, width }) => field.toUpperCase().padEnd(width)),
+    ...items.map((item) => visibleFields.map(({ field, width }) => formatCell(item[field]).padEnd(width))),
   ].map((cells) => cells.join(' '.repeat(GAP)).trimEnd().slice(0, columns))
   if (colours) lines[0] = `${BOLD}${lines[0]}${RESET}`
   const last = items.at(-1) as Item
@@ -49,15 +49,15 @@ function selectFields(items: readonly Item[]): string[] {
 
 /** As many leading columns as the terminal is wide enough for; the first is always shown. */
 function fit(fields: readonly string[], items: readonly Item[], columns: number) {
-  const shown: { field: string; width: number }[] = []
+  const visibleFields: { field: string; width: number }[] = []
   let used = -GAP
   for (const field of fields) {
     const width = Math.max(field.length, ...items.map((item) => formatCell(item[field]).length))
-    if (shown.length > 0 && used + GAP + width > columns) continue
+    if (visibleFields.length > 0 && used + GAP + width > columns) continue
     used += GAP + width
-    shown.push({ field, width })
+    visibleFields.push({ field, width })
   }
-  return shown
+  return visibleFields
 }
 
 function formatCell(value: unknown): string {

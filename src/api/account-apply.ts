@@ -144,11 +144,11 @@ class Application {
       }
       const created = await create(behaviour, call, body, parentsOf(behaviour, body))
       this.#state.register(resource.kind, name, String(created.id), created.addr)
-      const shown = Object.entries(resource.fields).filter(([, { access }]) => access === 'shownOnce')
+      const secretFields = Object.entries(resource.fields).filter(([, { access }]) => access === 'shownOnce')
       return {
         id: String(created.id),
         fields: differences,
-        shown_once: Object.fromEntries(shown.map(([field]) => [field, created[field]])),
+        shown_once: Object.fromEntries(secretFields.map(([field]) => [field, created[field]])),
       }
     })
   }

@@ -91,16 +91,16 @@ export function resolveName(
   const kinds = prefixes.flatMap((prefix) => resourceOfPrefix(prefix)?.kind ?? [])
   const slash = text.indexOf('/')
   const [kind, name] = slash === -1 ? [undefined, text] : [text.slice(0, slash), text.slice(slash + 1)]
-  const found = kinds
+  const targets = kinds
     .filter((each) => kind === undefined || each === kind)
     .map((each) => ({ kind: each, name }))
     .filter(exists)
-  if (found.length === 1) return found[0]
-  if (found.length > 1)
+  if (targets.length === 1) return targets[0]
+  if (targets.length > 1)
     throw fieldProblem(
       path,
       'invalid_field',
-      `${path}: "${text}" is ambiguous; write ${found.map((each) => `${each.kind}/${each.name}`).join(' or ')}.`,
+      `${path}: "${text}" is ambiguous; write ${targets.map((each) => `${each.kind}/${each.name}`).join(' or ')}.`,
     )
   const prefix = prefixOf(text)
   if (prefix !== undefined && prefixes.includes(prefix)) return undefined
@@ -142,6 +142,6 @@ const MAX_SHOWN_STEPS = 10
 
 function cycleProblem(item: Entry, open: readonly Entry[]) {
   const cycle = [...open.slice(open.indexOf(item)), item].map(({ path }) => path)
-  const shown = cycle.length > MAX_SHOWN_STEPS ? [...cycle.slice(0, MAX_SHOWN_STEPS), '…'] : cycle
-  return fieldProblem(item.path, 'invalid_field', `${item.path} refers to itself: ${shown.join(' → ')}.`)
+  const steps = cycle.length > MAX_SHOWN_STEPS ? [...cycle.slice(0, MAX_SHOWN_STEPS), '…'] : cycle
+  return fieldProblem(item.path, 'invalid_field', `${item.path} refers to itself: ${steps.join(' → ')}.`)
 }

@@ -53,9 +53,9 @@ export const testEventOperation: ApiOperation = operation(testEventRoute, async 
   await find(EventDestination, call, id, {})
   const { events } = call.parts
   if (events === undefined) throw problem('conflict', 'This server delivers no events.')
-  const sent = await events.sendTest(call.principal.accountId, id).catch((error: unknown) => {
+  const result = await events.sendTest(call.principal.accountId, id).catch((error: unknown) => {
     throw error instanceof TestEventFailed ? problem('test_event_failed', error.message) : error
   })
   await call.store.write({}, (tx) => tx.audit(auditEntry(call, id)))
-  return { ...sent }
+  return { ...result }
 })

@@ -134,15 +134,15 @@ export class DeliveryWorker {
     const { queue, clock, random } = this.#options
     const gone = queue.goneRevision === destination.revision
     const result = new BatchResultBuilder(destination.revision, random)
-    const sent: QueuedDelivery[] = []
+    const deliverable: QueuedDelivery[] = []
     for (const event of batch) {
       const reason = permanentFailure(event, target.limits, gone)
-      if (reason === undefined) sent.push(event)
+      if (reason === undefined) deliverable.push(event)
       else result.add(event, { delivered: false, error: reason, final: true }, clock.now())
     }
-    const outcomes = sent.length === 0 ? [] : await deliver(target, sent, this.#abort.signal)
+    const outcomes = deliverable.length === 0 ? [] : await deliver(target, deliverable, this.#abort.signal)
     const now = clock.now()
-    for (const [index, event] of sent.entries()) {
+    for (const [index, event] of deliverable.entries()) {
       const outcome = outcomes[index] ?? toFailure(new DeliveryFailed('The target gave no answer.'))
       // A delivery aborted by our own shutdown says nothing about the receiver.
       if (outcome.delivered || !this.#abort.signal.aborted) result.add(event, outcome, now)

@@ -64,13 +64,13 @@ function readArchive(file: string, entryText = '1'): Exchange {
     | undefined
   const entries = archive?.log?.entries
   if (!Array.isArray(entries)) throw new CommandFailure(`${file} is not an HTTP archive (HAR)`)
-  const found = /^\d+$/.test(entryText) ? (entries as readonly HarEntry[])[Number(entryText) - 1] : undefined
-  if (found === undefined)
+  const entry = /^\d+$/.test(entryText) ? (entries as readonly HarEntry[])[Number(entryText) - 1] : undefined
+  if (entry === undefined)
     throw new CommandFailure(
       `--entry must be a number between 1 and ${entries.length}, the requests in ${file}, not "${entryText}"`,
     )
   try {
-    return readEntry(found)
+    return readEntry(entry)
   } catch {
     throw new CommandFailure(`entry ${entryText} of ${file} is not a complete entry of an HTTP archive`)
   }

@@ -30,8 +30,8 @@ function describeRule({ rule, name, outcome, expressions, actions }: Rule): stri
   return [
     `  rule ${rule}${title}: ${outcome}`,
     ...expressions.map(({ expression, value, error }) => {
-      const found = error === undefined ? JSON.stringify(value) : `fails: ${error}`
-      return `    ${expression}  ->  ${value === undefined && error === undefined ? 'not evaluated' : found}`
+      const valueText = error === undefined ? JSON.stringify(value) : `fails: ${error}`
+      return `    ${expression}  ->  ${value === undefined && error === undefined ? 'not evaluated' : valueText}`
     }),
     ...(outcome === 'matched' ? actions.map(describeAction) : []),
   ]
@@ -39,8 +39,9 @@ function describeRule({ rule, name, outcome, expressions, actions }: Rule): stri
 
 function describeAction({ type, outcome, effect, result }: Rule['actions'][number]): string {
   if (outcome === 'not reached') return `    ${type}: not reached`
-  const found = result === undefined || JSON.stringify(result) === '{}' ? '' : `  ${JSON.stringify(result)}`
-  return `    ${type}: ${outcome === 'would' ? 'would ' : ''}${effect}${found}`
+  const resultText =
+    result === undefined || JSON.stringify(result) === '{}' ? '' : `  ${JSON.stringify(result)}`
+  return `    ${type}: ${outcome === 'would' ? 'would ' : ''}${effect}${resultText}`
 }
 
 function describeAnswer(answer: Answer | undefined, isForwarded: boolean): string[] {

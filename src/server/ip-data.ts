@@ -26,8 +26,8 @@ export function followIpData(
 
   async function load(): Promise<void> {
     const list = await files.list()
-    const found = list.map(({ digest }) => digest).join()
-    if (found === digests) return
+    const currentDigests = list.map(({ digest }) => digest).join()
+    if (currentDigests === digests) return
     const contents: Buffer[] = []
     for (const file of list) {
       const bytes = await files.read(file)
@@ -35,7 +35,7 @@ export function followIpData(
       contents.push(bytes)
     }
     data = openIpData(contents)
-    digests = found
+    digests = currentDigests
     log.info({ files: list.map(({ name }) => name) }, 'IP data loaded')
   }
 

@@ -116,11 +116,11 @@ export class LeggedSession {
   openAlso(index: number, nodes: number): void {
     // Without traffic there is one leg.
     if (this.#closed || this.#desiredLegs === 1) return
-    const taken = this.#takenNumbers()
+    const numbers = this.#takenNumbers()
     let number = index
-    while (taken.has(number)) number += nodes
+    while (numbers.has(number)) number += nodes
     if (number >= MAX_LEGS) return
-    this.#desiredLegs = Math.max(this.#desiredLegs, taken.size + 1)
+    this.#desiredLegs = Math.max(this.#desiredLegs, numbers.size + 1)
     void this.#open(number, 0)
   }
 
@@ -170,10 +170,10 @@ export class LeggedSession {
 
   #openMissing(delayMs: number): void {
     if (this.#closed) return
-    const taken = this.#takenNumbers()
-    for (let number = 0; taken.size < this.#desiredLegs; number++) {
-      if (taken.has(number)) continue
-      taken.add(number)
+    const numbers = this.#takenNumbers()
+    for (let number = 0; numbers.size < this.#desiredLegs; number++) {
+      if (numbers.has(number)) continue
+      numbers.add(number)
       void this.#open(number, delayMs)
     }
   }

@@ -266,9 +266,9 @@ export class CaptureStore {
 
   /** Deletes all captures, or all but the pinned ones. */
   clear({ keepPinned = false } = {}): void {
-    const kept: Capture[] = []
+    const pinnedCaptures: Capture[] = []
     for (const capture of this.#captures.oldestFirst())
-      if (keepPinned && capture.pinned) kept.push(capture)
+      if (keepPinned && capture.pinned) pinnedCaptures.push(capture)
       else markEvicted(capture)
     this.#captures.clear()
     this.#detached.clear()
@@ -276,7 +276,7 @@ export class CaptureStore {
     this.#newest = undefined
     this.#bytes = 0
     this.#pinnedBytes = 0
-    for (const capture of kept) {
+    for (const capture of pinnedCaptures) {
       capture.next = undefined
       this.#captures.add(capture)
       this.#append(capture)
@@ -285,7 +285,7 @@ export class CaptureStore {
     }
     this.#pool.trim(this.limit - this.#bytes)
     fanOut(this.#clearListeners, (listener) => listener(), this.#onListenerError)
-    for (const capture of kept) this.#notify(capture)
+    for (const capture of pinnedCaptures) this.#notify(capture)
   }
 
   /** Subscribes to changes; the returned function unsubscribes. */

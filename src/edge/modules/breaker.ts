@@ -89,12 +89,12 @@ export class Breaker implements SharedCounts {
 
   #note({ total, errors, isClosed }: BreakerCounts): void {
     if (this.onCounted === undefined) return
-    const untold = this.#unreported
-    if (untold === undefined) this.onCounted()
+    const unreported = this.#unreported
+    if (unreported === undefined) this.onCounted()
     this.#unreported =
-      untold === undefined || isClosed
+      unreported === undefined || isClosed
         ? { total, errors, isClosed }
-        : { ...untold, total: untold.total + total, errors: untold.errors + errors }
+        : { ...unreported, total: unreported.total + total, errors: unreported.errors + errors }
   }
 
   #count(total: number, errors: number, now: number): void {

@@ -396,9 +396,9 @@ class Checker {
   }
 
   #expect(type: Type, expr: Expr): void {
-    const found = this.#value(expr)
-    if (this.#substitution.assign([type], [found])) return
-    this.#mistake(`${typeText(type)} was expected instead of ${typeText(this.#final(found))}`, expr)
+    const actual = this.#value(expr)
+    if (this.#substitution.assign([type], [actual])) return
+    this.#mistake(`${typeText(type)} was expected instead of ${typeText(this.#final(actual))}`, expr)
   }
 
   /** The type of the elements of a literal: dyn when they have different types. */

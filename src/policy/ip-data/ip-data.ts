@@ -53,8 +53,8 @@ export function openIpData(files: readonly Buffer[]): IpData {
       const categories = tables.length === 0 ? undefined : joinCategories(tables, words)
       let facts: DatabaseFacts | undefined
       for (const { database, records } of databases) {
-        const found = recordOf(database, records, words)
-        if (found !== undefined) facts = facts === undefined ? found : merge(facts, found)
+        const record = recordOf(database, records, words)
+        if (record !== undefined) facts = facts === undefined ? record : merge(facts, record)
       }
       if (facts === undefined && categories === undefined) return undefined
       const { location, registeredLocation, as, isTorNode } = facts ?? NOTHING

@@ -11,7 +11,7 @@ const HOLDERS_INTERVAL_MS = 100
 export function exchangeUpdates({
   foundation: { worker },
   traffic: { agentGateway, sshGateway, requestLog },
-}: Parts): (from: number, update: WorkerUpdate) => void {
+}: Parts): (sender: number, update: WorkerUpdate) => void {
   const tell = (update: WorkerUpdate) => worker?.broadcast(update)
   const gateways = { agent: agentGateway, ssh: sshGateway }
   const admissions = new Map(
@@ -26,15 +26,15 @@ export function exchangeUpdates({
       if (changes.length > 0) tell({ holders: { name, counts: changes } })
     }
   }, HOLDERS_INTERVAL_MS).unref()
-  return (from, update) => {
-    if ('holders' in update) admissions.get(update.holders.name)?.setElsewhere(from, update.holders.counts)
+  return (sender, update) => {
+    if ('holders' in update) admissions.get(update.holders.name)?.setElsewhere(sender, update.holders.counts)
     else if ('started' in update) {
-      requestLog.onWorkerStarted(from)
+      requestLog.onWorkerStarted(sender)
       for (const admission of admissions.values()) {
-        admission.forgetElsewhere(from)
+        admission.forgetElsewhere(sender)
         admission.share()
       }
-    } else if ('requestLog' in update) requestLog.receive(from, update.requestLog)
+    } else if ('requestLog' in update) requestLog.receive(sender, update.requestLog)
     else gateways[update.loginFailed.gateway].recordAuthFailure(update.loginFailed.ip)
   }
 }

@@ -108,8 +108,8 @@ export class WorkerHandle {
   }
 
   /** Tells the worker what another one reported. */
-  tell(update: WorkerUpdate, from: number): void {
-    this.#send({ update, from })
+  tell(update: WorkerUpdate, sender: number): void {
+    this.#send({ update, from: sender })
   }
 
   /** Hands over the connection of an agent, of which nothing has been read. */

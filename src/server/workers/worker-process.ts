@@ -35,7 +35,7 @@ process.on('uncaughtException', (error) => {
 const modules = Promise.all([import('../settings.ts'), import('../parts.ts')])
 
 let methods: WorkerMethods | undefined
-let receive: (from: number, update: WorkerUpdate) => void = () => {}
+let receive: (sender: number, update: WorkerUpdate) => void = () => {}
 /** The worker of another release that this one replaces, seen through the control processes. */
 let predecessor: PredecessorChannel | undefined
 let acceptAgent: (socket: Socket) => void = (socket) => socket.destroy()

@@ -72,12 +72,12 @@ export const changeContract: StoreContract = {
 
   'a process that catches up has what another has committed': async ({ database, store }) => {
     const other = await database.open()
-    const seen = recorder()
-    await store.follow(['thing'], seen.follower)
+    const recording = recorder()
+    await store.follow(['thing'], recording.follower)
     for (const id of ['th_1', 'th_2', 'th_3']) {
       await put(other, draft({ id }))
       await store.catchUp()
-      assert.ok(seen.rows.has(id))
+      assert.ok(recording.rows.has(id))
     }
   },
 
@@ -118,9 +118,9 @@ export const changeContract: StoreContract = {
   'followers on two stores miss nothing while both write': async ({ database, store }) => {
     const second = await database.open()
     const random = createRandom()
-    const seen = [recorder(), recorder()]
-    await store.follow(['thing'], seen[0]!.follower)
-    await second.follow(['thing'], seen[1]!.follower)
+    const recording = [recorder(), recorder()]
+    await store.follow(['thing'], recording[0]!.follower)
+    await second.follow(['thing'], recording[1]!.follower)
     const writer = async (target: DurableStore, name: string) => {
       for (let index = 0; index < 40; index += 1) {
         const id = `th_${name}_${random.below(15)}`
@@ -138,7 +138,7 @@ export const changeContract: StoreContract = {
 
     const expected = await store.list('thing', ACCOUNT, { limit: 100 })
     const sorted = (rows: Iterable<Row>) => [...rows].sort((a, b) => (a.id < b.id ? 1 : -1))
-    for (const each of seen) {
+    for (const each of recording) {
       await eventually(() => each.rows.has('th_last'))
       assert.deepEqual(sorted(each.rows.values()), expected, `seed ${random.seed}`)
       assert.deepEqual(
@@ -149,19 +149,19 @@ export const changeContract: StoreContract = {
   },
 
   'a follower that is too far behind is reset': async ({ database, store }) => {
-    const seen = recorder()
-    await store.follow(['thing'], seen.follower)
+    const recording = recorder()
+    await store.follow(['thing'], recording.follower)
     await put(store, draft({ id: 'th_1' }))
-    await eventually(() => seen.rows.has('th_1'))
+    await eventually(() => recording.rows.has('th_1'))
 
     // The state after a long disconnection: rows changed, and their changes pruned.
     await database.execute("DELETE FROM resources WHERE id = 'th_1'")
     await database.execute('UPDATE head SET revision = 100, pruned = 100')
     await put(store, draft({ id: 'th_2' }))
-    await eventually(() => seen.rows.has('th_2'))
+    await eventually(() => recording.rows.has('th_2'))
 
-    assert.deepEqual([...seen.rows.keys()], ['th_2'])
-    assert.equal(seen.resets(), 2)
+    assert.deepEqual([...recording.rows.keys()], ['th_2'])
+    assert.equal(recording.resets(), 2)
   },
 
   'a follower gets all of many rows': async ({ store }) => {
@@ -170,10 +170,10 @@ export const changeContract: StoreContract = {
       await put(store, ...ids.slice(start, start + 401).map((id) => draft({ id })))
     }
 
-    const seen = recorder()
-    await store.follow(['thing', 'other'], seen.follower)
+    const recording = recorder()
+    await store.follow(['thing', 'other'], recording.follower)
 
-    assert.deepEqual([...seen.rows.keys()].sort(), [...ids].sort())
-    assert.deepEqual(seen.revisions, [1_203])
+    assert.deepEqual([...recording.rows.keys()].sort(), [...ids].sort())
+    assert.deepEqual(recording.revisions, [1_203])
   },
 }
