@@ -266,7 +266,8 @@ class SqliteConnection implements Sql {
         this.#tupleStatements.set(text, statement)
       }
       // The types of Node do not know what setReturnArrays changes.
-      return statement.all(...values) as unknown as SqlValue[][]
+      const rows: unknown[] = statement.all(...values)
+      return rows as SqlValue[][]
     } catch (error) {
       throw translateError(error)
     }

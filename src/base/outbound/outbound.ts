@@ -3,7 +3,6 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import type { Duplex } from 'node:stream'
 import { createSecureContext, getCACertificates, connect as tlsConnect } from 'node:tls'
 import { Agent, type Dispatcher, request } from 'undici'
 import { parseAddress } from '../cidr.ts'
@@ -156,7 +155,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       dial({ host: normalizeHost(options.host ?? 'localhost'), port, secure }).then(
         (socket) => callback?.(null, socket),
         // The types of Node require a stream beside an error.
-        (error) => callback?.(error, undefined as unknown as Duplex),
+        (error) => callback?.(error, undefined as never),
       )
       return undefined
     }

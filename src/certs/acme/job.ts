@@ -137,10 +137,13 @@ export function jobKey({ kind, id, account }: Pick<Subject, 'kind' | 'id' | 'acc
   return { kind: JOBS, account: kind === 'own' ? PLATFORM : account, id: `certificate_job_${id}` }
 }
 
+/** Rows of earlier releases lack some fields. */
+type StoredFields = Omit<Job, 'notBefore' | 'providerRecords'> &
+  Partial<Pick<Job, 'notBefore' | 'providerRecords'>>
+
 export function readJob(row: Row): StoredJob {
   const key = row.secrets?.key
-  // Rows of earlier releases lack these fields.
-  const job = { notBefore: 0, providerRecords: [], ...row.data } as unknown as Job
+  const job = { notBefore: 0, providerRecords: [], ...(row.data as StoredFields) }
   return { job, key: key === undefined ? undefined : new Secret(key) }
 }
 

@@ -1,5 +1,4 @@
 import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { headLength } from '../../base/http1-framing.ts'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
@@ -7,7 +6,7 @@ import { CoalescingWriter } from '../../base/io/coalescing-writer.ts'
 import { detachBuffer } from '../../base/io/detach-buffer.ts'
 import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
 import { packReads } from '../../base/io/packed-reads.ts'
-import { resetSocket } from '../../base/io/reset.ts'
+import { type ResettableStream, resetSocket } from '../../base/io/reset.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import { clientOfRequest } from '../client-of-request.ts'
 import type { ClientConnection } from '../connection.ts'
@@ -72,7 +71,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   closing = false
   readonly #core: Core
   readonly #socket: Duplex
-  readonly #transport: Socket
+  readonly #transport: ResettableStream
   /** The beginning of an incomplete head. */
   readonly #partialHead = new ByteQueue()
   #state: State = 'head'
@@ -91,7 +90,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #lastPending = 0
 
   /** `transport` is the TCP socket, `socket` the same or the TLS socket around it. */
-  constructor(core: Core, socket: Duplex, transport: Socket, connection: ClientConnection) {
+  constructor(core: Core, socket: Duplex, transport: ResettableStream, connection: ClientConnection) {
     super()
     this.#core = core
     this.#socket = socket

@@ -27,3 +27,8 @@ type PhasesOf<T extends ActionType> = ActionOf<T>['phases'][number]
 export type Implementation<T extends ActionType> = {
   readonly [P in PhasesOf<T>]: (config: ConfigOf<ActionOf<T>>, context: PolicyContext) => PhaseSteps[P]
 }
+
+/** The implementation of an action that is not known to the compiler, and so neither is its configuration. */
+export type AnyImplementation = {
+  readonly [P in keyof PhaseSteps]?: (config: never, context: PolicyContext) => PhaseSteps[P]
+}

@@ -25,7 +25,7 @@ import { implementations } from './actions/index.ts'
 import type { PolicyContext, ReadTlsSettings } from './context.ts'
 import { createEventTransform, decodeFirst } from './event-stream.ts'
 import { ConnectionExecution, MessageExecution, RequestExecution, ResponseExecution } from './execution.ts'
-import type { PhaseSteps } from './implement.ts'
+import type { AnyImplementation, PhaseSteps } from './implement.ts'
 import { toRejection } from './rejection.ts'
 import { replaceResponse } from './replace-response.ts'
 
@@ -48,12 +48,9 @@ export type CompileAction = <P extends keyof PhaseSteps>(
 
 /** Compiles an action to what it does to live traffic. */
 export const compileAction: CompileAction = (phase, { action, config }, context) => {
+  const implementation: AnyImplementation = implementations[action.type as ActionType]
   // The validator admits an action only in its phases, and reads its configuration with its declaration.
-  const compile = implementations[action.type as ActionType] as unknown as Record<
-    typeof phase,
-    (config: unknown, context: PolicyContext) => PhaseSteps[typeof phase]
-  >
-  return compile[phase](config, context)
+  return implementation[phase]!(config as never, context)
 }
 
 /** Compiles a policy. Throws `ModuleConfigError` when something it refers to is missing. */

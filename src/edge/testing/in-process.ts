@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import type { Socket } from 'node:net'
 import { type Duplex, duplexPair } from 'node:stream'
+import type { ResettableStream } from '../../base/io/reset.ts'
 import { createEndpointTable } from '../compile/endpoint-table.ts'
 import { CompiledEndpoints } from '../compile/endpoints.ts'
 import type { ClientConnection } from '../connection.ts'
@@ -103,8 +103,8 @@ const CONNECTION: ClientConnection = {
   startedAt: 0,
 }
 
-function withReset(stream: Duplex): Socket {
-  return Object.assign(stream, { resetAndDestroy: () => stream.destroy() }) as unknown as Socket
+function withReset(stream: Duplex): ResettableStream {
+  return Object.assign(stream, { resetAndDestroy: () => stream.destroy() })
 }
 
 /** Parses bytes with Node's HTTP parser, strict or lenient; returns the requests and whether it rejected any input. */
