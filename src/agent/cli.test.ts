@@ -219,6 +219,17 @@ test('a link called ngrok prints the version and the codes that wrappers of the 
     '--authtoken=wrong',
     '--web-addr=false',
   )
+  const rejection = { error_code: 'ERR_ADIT_203', status_code: 401, msg: 'No.', details: {} }
+  const api = await startHttpService(t, (_, response) => {
+    response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(rejection))
+  })
+  const policy = join(home, 'policy.yml')
+  writeFileSync(policy, 'on_http_request: [{actions: [{type: none}]}]\n')
+  const others = await Promise.all([
+    run('policy', 'check', policy),
+    run('api', 'endpoints', 'list', `--api-url=http://localhost:${api}`, '--api-key=K'),
+    run('diagnose', ...gatewayFlags(gateway, home), '--authtoken=wrong'),
+  ])
   const update = await run(launcher, 'update')
 
   assert.deepEqual(
@@ -226,7 +237,10 @@ test('a link called ngrok prints the version and the codes that wrappers of the 
     Array.from({ length: 3 }, () => 'ngrok version 3.22.0\n'),
   )
   assert.match(wrongToken.stderr, /^ERROR: {2}ERR_NGROK_\d+$/m)
-  assert.doesNotMatch(wrongToken.stderr, /ERR_ADIT_/)
+  for (const { stdout, stderr } of [wrongToken, ...others]) {
+    assert.match(stdout + stderr, /ERR_NGROK_\d+/)
+    assert.doesNotMatch(stdout + stderr, /ERR_ADIT_/)
+  }
   assert.match(update.stderr, /update_url/)
 })
 

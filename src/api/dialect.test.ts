@@ -51,6 +51,16 @@ test('errors have the statuses and codes of the original', async () => {
   assert.equal((await call('GET', '/nothing')).body.details.path, '/nothing')
 })
 
+test('the message about a domain that is taken has the words that clients look for', async () => {
+  const call = original(await fresh())
+  const body = { domain: `words${nextNumber()}.example.com` }
+  await call('POST', '/reserved_domains', { body })
+
+  const { msg } = (await call('POST', '/reserved_domains', { body })).body
+
+  assert.match(msg, /domain is already reserved/)
+})
+
 test('both headers together mean the original', async () => {
   const api = await fresh()
 

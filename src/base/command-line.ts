@@ -1,3 +1,5 @@
+import { withPrintedCodes } from './drop-in.ts'
+
 /** A fatal error with a message for the user; `code` is the exit code. */
 export class CommandFailure extends Error {
   override name = 'CommandFailure'
@@ -11,7 +13,7 @@ export class CommandFailure extends Error {
 
 /** Prints a fatal error; wrappers look for the prefix on every line. */
 export function printFailure(message: string, write: (text: string) => void): void {
-  for (const line of message.trimEnd().split('\n')) write(`ERROR:  ${line}\n`)
+  for (const line of withPrintedCodes(message).trimEnd().split('\n')) write(`ERROR:  ${line}\n`)
 }
 
 /** A flag, named without its hyphens. A `switch` needs no value. */

@@ -13,6 +13,11 @@ export const IS_DROP_IN: boolean = [process.title, process.argv0, process.argv[1
 /** The version of the original whose command line, configuration files and local API this program follows. */
 export const DROP_IN_VERSION = '3.22.0'
 
+/** A text for the terminal, with the error codes that the name of the program promises. */
+export function withPrintedCodes(text: string): string {
+  return IS_DROP_IN ? text.replaceAll('ERR_ADIT_', 'ERR_NGROK_') : text
+}
+
 /** Removes the program's own path, which java-ngrok passes as the first argument of `update`. */
 export function dropOwnPath(args: readonly string[]): string[] {
   const [first = '', ...rest] = args

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises'
+import { withPrintedCodes } from '../../base/drop-in.ts'
 import { joinHostPort } from '../../base/hostport.ts'
 import { describeNetworkError } from '../../base/network-error.ts'
 import { hideSecrets } from '../../base/serialize-error.ts'
@@ -116,7 +117,9 @@ function printFailures(failures: readonly Check[], print: (text: string) => void
   }
   print('\nProblems found:\n')
   for (const { section, title, detail, code } of failures) {
-    print(`  ${section}: ${title}\n    ${appendCode(detail, code).replace(/\n+/g, '\n    ')}\n`)
+    print(
+      `  ${section}: ${title}\n    ${withPrintedCodes(appendCode(detail, code)).replace(/\n+/g, '\n    ')}\n`,
+    )
   }
 }
 

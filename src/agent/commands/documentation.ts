@@ -1,4 +1,3 @@
-import { IS_DROP_IN } from '../../base/drop-in.ts'
 import type { ErrorExplanation } from '../../base/error-explanation.ts'
 
 /** The errors of `diagnose`, by the failed step. */
@@ -34,7 +33,5 @@ export const diagnosisErrors = {
 
 /** Appends the code to a message, and the command that explains it. */
 export function appendCode(message: string, code: string | undefined): string {
-  if (code === undefined) return message
-  const shownCode = IS_DROP_IN ? code.replace('ERR_ADIT_', 'ERR_NGROK_') : code
-  return `${message}\n\n${shownCode}\nadit help ${shownCode}`
+  return code === undefined ? message : `${message}\n\n${code}\nadit help ${code}`
 }
