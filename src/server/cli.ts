@@ -8,6 +8,7 @@ import type { Secret } from '../base/secret.ts'
 import { formatError } from '../base/serialize-error.ts'
 import { isRootTrusted, TRUST_HINT } from '../base/trusted-root.ts'
 import type { CreatedAccount } from '../dashboard/index.ts'
+import { openAgentPortEarly } from './agent-port.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 import type { RunningServer } from './index.ts'
 import { offerCommandOnPath } from './path-offer.ts'
@@ -202,8 +203,9 @@ async function serve(
     // A stop is meant for the service, not for one of its releases.
     if (!progress.started) killProcess()
   })
+  const early = predecessor === undefined ? await openAgentPortEarly(settings) : undefined
   const { startServer } = await import('./index.ts')
-  const server = await startServer(settings, {}, predecessor)
+  const server = await startServer(settings, {}, { predecessor, early })
   progress.started = true
   if (predecessor === undefined) await printWelcome(server, settings)
   const replaced = waitForUpgrade(settings, args, { server, predecessor })

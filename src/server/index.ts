@@ -9,6 +9,7 @@
 import { failpoint } from '../base/failpoint.ts'
 import type { Secret } from '../base/secret.ts'
 import { type CreatedAccount, createPasswordLink } from '../dashboard/index.ts'
+import type { ProcessListeners } from './agent-port.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { startParts, stopAfterFailure } from './parts.ts'
 import type { ServerLimits } from './server-limits.ts'
@@ -40,11 +41,14 @@ export interface RunningServer {
 export async function startServer(
   settings: ServerSettings,
   limits: ServerLimits = {},
-  predecessor?: RunningPredecessor,
+  {
+    predecessor,
+    early,
+  }: { predecessor?: RunningPredecessor | undefined; early?: ProcessListeners | undefined } = {},
 ): Promise<RunningServer> {
   // Each worker takes over from one of the running release.
   const workers = predecessor === undefined ? settings.workers : (predecessor.workers?.count ?? 1)
-  const { parts, stop } = await startParts({ ...settings, workers }, limits, { predecessor })
+  const { parts, stop } = await startParts({ ...settings, workers }, limits, { predecessor, early })
   const { foundation } = parts
   try {
     if (predecessor !== undefined) await takeOver(parts)

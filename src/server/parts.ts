@@ -21,7 +21,7 @@ const CLEANUP_TIMEOUT_MS = 5_000
 export async function startParts(
   settings: ServerSettings,
   limits: ServerLimits,
-  { worker, predecessor }: Partial<Pick<ProcessContext, 'worker' | 'predecessor'>> = {},
+  { worker, predecessor, early }: Partial<Pick<ProcessContext, 'worker' | 'predecessor' | 'early'>> = {},
 ): Promise<{ parts: Parts; stop(): Promise<void> }> {
   const processLog = createLog(settings.logLevel)
   const logOf: LogOf = (part) =>
@@ -30,7 +30,7 @@ export async function startParts(
   let serving = false
   createDirectory(settings.dataDir, 0o700)
   try {
-    const foundation = await openFoundation(settings, limits, { cleanup, logOf, worker, predecessor })
+    const foundation = await openFoundation(settings, limits, { cleanup, logOf, worker, predecessor, early })
     const background = await wireBackground(foundation)
     const traffic = await wireTraffic(foundation, background)
     const control = wireControl(foundation, background, traffic, () => serving)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -14,6 +15,8 @@ import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPlatform } from '../support/platform.ts'
+import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 // The SDK calls back shortly after a connection is lost, and aborts a process that is exiting at that moment.
 after(() => delay(500))
@@ -59,6 +62,39 @@ for (const workers of ['1', '2'])
     const agent = await connecting
     await agent.close()
   })
+
+test('agents can connect while the code of the server is being loaded', async (t) => {
+  const port = await findFreePorts(1)
+  const directory = createTempDir()
+  const [hook, loading, released] = ['hook.mjs', 'loading', 'released'].map((name) => join(directory, name))
+  // Loading stops at this file until the test goes on.
+  writeFileSync(
+    hook!,
+    `import { registerHooks } from 'node:module'
+import { existsSync, writeFileSync } from 'node:fs'
+const turn = new Int32Array(new SharedArrayBuffer(4))
+registerHooks({
+  load(url, context, nextLoad) {
+    if (url.endsWith('/src/server/index.ts')) {
+      writeFileSync(${JSON.stringify(loading)}, '')
+      while (!existsSync(${JSON.stringify(released)})) Atomics.wait(turn, 0, 0, 10)
+    }
+    return nextLoad(url, context)
+  },
+})
+`,
+  )
+  const starting = startServerProcess(t, createTempDir(), ['--agent-addr', `127.0.0.1:${port}`], {
+    environment: { NODE_OPTIONS: `--import=${hook}` },
+  })
+  await eventually(() => existsSync(loading!), 'the server is being loaded')
+
+  assert.equal(await isAccepted(t, port), true)
+
+  writeFileSync(released!, '')
+  const server = await starting
+  assert.equal(await server.stop(), 0)
+})
 
 test('agents can connect until the last moment of a stop', async (t) => {
   const platform = await startPlatform(t, ['--workers', '1'])

@@ -15,7 +15,7 @@ import { GRACE_MS, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
 import { openNameClaims, openStore, type Store } from '../../store/index.ts'
 import { PlatformAddresses } from '../addresses.ts'
-import { openAgentPort } from '../agent-port.ts'
+import { isSharedSource, openAgentPort, type ProcessListeners } from '../agent-port.ts'
 import { ApiStreams } from '../api-streams.ts'
 import { computeConnectionLimits, openFilesLimit } from '../connection-limits.ts'
 import { loadNodeId } from '../node-id.ts'
@@ -72,6 +72,8 @@ export interface ProcessContext {
   readonly worker: WorkerIdentity | undefined
   /** Set in a process that replaces another. */
   readonly predecessor: PredecessorChannel | undefined
+  /** Set if the port of agents was opened before this code was loaded. */
+  readonly early: ProcessListeners | undefined
 }
 
 /** What every other part of the server builds on. */
@@ -84,7 +86,7 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 export async function openFoundation(
   serverSettings: ServerSettings,
   limits: ServerLimits,
-  { cleanup, logOf, worker, predecessor }: ProcessContext,
+  { cleanup, logOf, worker, predecessor, early }: ProcessContext,
 ) {
   const clock: Clock = systemClock
   const { dataDir, roles } = serverSettings
@@ -93,22 +95,19 @@ export async function openFoundation(
       ? lockRoles(dataDir, roles, worker?.number)
       : inheritRoleLocks(dataDir, roles, predecessor.ended, worker?.number),
   )
-  const listeners = new Listeners(predecessor)
+  const listeners = early?.listeners ?? new Listeners(predecessor)
   const count = worker === undefined ? countWorkers(serverSettings) : 0
   if (worker === undefined && isLimitedByPeerAddress(serverSettings))
     logOf('server').info('one worker, because --peer-addr is set: --workers N runs more')
   const connectionLimits = computeConnectionLimits(await openFilesLimit())
   const proxyTrust = createProxyTrust(serverSettings, connectionLimits.clients, logOf)
+  // Each worker takes it over from the one that it replaces.
+  const isTakenOver = predecessor?.workers !== undefined
   const agentPort =
-    predecessor?.workers === undefined
-      ? await openAgentPort(serverSettings, {
-          isWorker: worker !== undefined,
-          hasWorkers: count > 0,
-          isShared: proxyTrust.isShared,
-          listen: listeners.listen,
-        })
-      : // Each worker takes it over from the one that it replaces.
-        undefined
+    early?.agentPort ??
+    (isTakenOver
+      ? undefined
+      : await openAgentPort(serverSettings, { isWorker: worker !== undefined, listen: listeners.listen }))
   cleanup.defer(() => agentPort?.listener.close())
   const workers =
     count === 0
@@ -195,16 +194,12 @@ export async function openFoundation(
 }
 
 /** What the settings say of proxies in front of this server. */
-function createProxyTrust(
-  { trustedProxies: isTrusted, forwardedHeader, proxyProtocol, sharedSources }: ServerSettings,
-  maxPending: number,
-  logOf: LogOf,
-) {
+function createProxyTrust(settings: ServerSettings, maxPending: number, logOf: LogOf) {
+  const { trustedProxies: isTrusted, forwardedHeader, proxyProtocol } = settings
   const trustedProxies: TrustedProxies | undefined = isTrusted && { isTrusted, field: forwardedHeader }
   return {
     trustedProxies,
-    /** Addresses that many clients share. A proxy is no single source either. */
-    isShared: (ip: string) => sharedSources(ip) || isTrusted?.(ip) === true,
+    isShared: isSharedSource(settings),
     proxyProtocolOf: (listener: ProxyProtocolListener) =>
       isTrusted && proxyProtocol.has(listener)
         ? new ProxyProtocolReader({ listener, isTrusted, maxPending, log: logOf('server') })
