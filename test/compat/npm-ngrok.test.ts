@@ -6,7 +6,7 @@ import { run } from '../support/run.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { assertKnownFailures, copyCheckout, isolated, requireCheckout } from './suites.ts'
 
-const checkout = requireCheckout('COMPAT_NPM_NGROK', 'npm ngrok, after npm ci --ignore-scripts')
+const checkout = requireCheckout('COMPAT_NPM_NGROK', 'npm ngrok, after npm install --ignore-scripts')
 const skip = checkout.missing ?? reasonToSkip('ip', 'unshare')
 
 test('npm ngrok passes its own tests, but for the known ones', { skip }, async () => {
