@@ -13,7 +13,11 @@ export type EndpointProto = (typeof HTTP_PROTOS)[number] | (typeof RAW_PROTOS)[n
 /** The port that a URL of this protocol may leave out. */
 export const DEFAULT_PORTS = { http: 80, https: 443, tls: 443, tcp: undefined } as const
 
-const EXAMPLES = { http: 'https://app.example.com', raw: 'tls://app.example.com or tcp://example.com:5432' }
+/** What a URL of these protocols alone is expected to be. */
+const EXPECTED = new Map<readonly EndpointProto[], string>([
+  [HTTP_PROTOS, 'an endpoint for requests, such as https://app.internal'],
+  [RAW_PROTOS, 'an endpoint for connections, such as tls://app.internal or tcp://app.internal:5432'],
+])
 
 /** Whether a host name is one of internal endpoints. */
 export const isInternalName = (host: string): boolean => host.endsWith(`.${INTERNAL_TLD}`)
@@ -33,8 +37,8 @@ export function parseEndpointUrl<const P extends EndpointProto = EndpointProto>(
   const match = /^([a-z]+):\/\/([^/?#@:\s]+)(?::([0-9]{1,5}))?\/?$/i.exec(url)
   const proto = protos.find((candidate) => candidate === match?.[1]?.toLowerCase())
   if (match === null || proto === undefined) {
-    const example = protos.includes('https' as P) ? EXAMPLES.http : EXAMPLES.raw
-    throw new Error(`"${url.slice(0, 80)}" is not a URL of an endpoint, such as ${example}.`)
+    const expected = EXPECTED.get(protos) ?? 'an endpoint, such as https://app.example.com'
+    throw new Error(`"${url.slice(0, 80)}" is not a URL of ${expected}.`)
   }
   const port = match[3] === undefined ? DEFAULT_PORTS[proto] : Number(match[3])
   if (port === undefined) throw new Error(`a ${proto} URL needs a port, such as ${url.slice(0, 80)}:5432.`)

@@ -116,8 +116,13 @@ const DOCUMENTS: readonly [what: string, text: string, expected: RegExp, attachm
   [
     'a connection that is forwarded to an https endpoint',
     'on_tcp_connect: [{actions: [{type: forward-internal, config: {url: "https://a.internal"}}]}]',
-    /^2226 .*such as tls:/,
+    /^2226 .*not a URL of an endpoint for connections, such as tls:\/\/app\.internal/,
     TCP,
+  ],
+  [
+    'a request that is forwarded to a tls endpoint',
+    'on_http_request: [{actions: [{type: forward-internal, config: {url: "tls://a.internal"}}]}]',
+    /^2226 .*not a URL of an endpoint for requests, such as https:\/\/app\.internal/,
   ],
   [
     'a tcp endpoint without a port',
