@@ -166,7 +166,7 @@ export interface ReservedDomain {
   https_endpoint_configuration: Ref | null
   /** The TLS certificate that is served: uploaded, or issued automatically. */
   certificate: Ref | null
-  /** How certificates are issued and renewed automatically; null to switch it off. */
+  /** How certificates are issued and renewed automatically. They are not while this is not set. */
   certificate_management_policy: {
     /** The certificate authority to request certificates from. */
     authority: "letsencrypt"
@@ -835,7 +835,7 @@ export interface AgentIngress {
   ns_targets: string[]
   /** The host names below the domain to which agents can connect. */
   region_domains: string[]
-  /** How certificates are issued and renewed automatically; null to switch it off. */
+  /** How certificates are issued and renewed automatically. They are not while this is not set. */
   certificate_management_policy: {
     /** The certificate authority to request certificates from. */
     authority: "letsencrypt"
@@ -1524,7 +1524,7 @@ export interface VaultSecret {
   updated_at: string
   /** The name by which traffic policies find the secret. Unique in its vault. */
   name: string
-  /** The secret value. Never returned: always null in responses. */
+  /** The secret value. It is never returned. */
   value: string | null
   /** The vault that the secret belongs to. */
   vault: Ref
@@ -2139,7 +2139,7 @@ export interface ReservedDomainRequest {
   https_endpoint_configuration_id?: string | null
   /** An uploaded TLS certificate to serve. */
   certificate_id?: string | null
-  /** How certificates are issued and renewed automatically; null to switch it off. */
+  /** How certificates are issued and renewed automatically. They are not while this is not set. */
   certificate_management_policy?: {
     /** The certificate authority to request certificates from. */
     authority?: "letsencrypt" | null
@@ -2390,7 +2390,7 @@ export interface AgentIngressRequest {
   metadata?: string | null
   /** The host name through which your agents connect, such as connect.example.com. */
   domain: string
-  /** How certificates are issued and renewed automatically; null to switch it off. */
+  /** How certificates are issued and renewed automatically. They are not while this is not set. */
   certificate_management_policy?: {
     /** The certificate authority to request certificates from. */
     authority?: "letsencrypt" | null
@@ -2665,7 +2665,7 @@ export interface VaultSecretRequest {
   metadata?: string | null
   /** The name by which traffic policies find the secret. Unique in its vault. */
   name: string
-  /** The secret value. Never returned: always null in responses. */
+  /** The secret value. It is never returned. */
   value?: string
   /** The vault that the secret belongs to. */
   vault_id?: string | null
@@ -3301,7 +3301,7 @@ export interface Operations {
       https_endpoint_configuration_id?: string | null
       /** An uploaded TLS certificate to serve. */
       certificate_id?: string | null
-      /** How certificates are issued and renewed automatically; null to switch it off. */
+      /** How certificates are issued and renewed automatically. They are not while this is not set. */
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
@@ -3343,7 +3343,7 @@ export interface Operations {
       https_endpoint_configuration_id?: string | null
       /** An uploaded TLS certificate to serve. */
       certificate_id?: string | null
-      /** How certificates are issued and renewed automatically; null to switch it off. */
+      /** How certificates are issued and renewed automatically. They are not while this is not set. */
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
@@ -3579,7 +3579,7 @@ export interface Operations {
       metadata?: string | null
       /** The host name through which your agents connect, such as connect.example.com. */
       domain: string
-      /** How certificates are issued and renewed automatically; null to switch it off. */
+      /** How certificates are issued and renewed automatically. They are not while this is not set. */
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
@@ -3613,7 +3613,7 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** How certificates are issued and renewed automatically; null to switch it off. */
+      /** How certificates are issued and renewed automatically. They are not while this is not set. */
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
@@ -4727,7 +4727,7 @@ export interface Operations {
       metadata?: string | null
       /** The name by which traffic policies find the secret. Unique in its vault. */
       name: string
-      /** The secret value. Never returned: always null in responses. */
+      /** The secret value. It is never returned. */
       value: string
       /** The vault that the secret belongs to. */
       vault_id?: string | null
@@ -4762,7 +4762,7 @@ export interface Operations {
       metadata?: string | null
       /** The name by which traffic policies find the secret. Unique in its vault. */
       name?: string | null
-      /** The secret value. Never returned: always null in responses. */
+      /** The secret value. It is never returned. */
       value?: string | null
     }, options?: CallOptions): Promise<VaultSecret>
     /** Delete a vault secret. */

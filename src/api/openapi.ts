@@ -196,7 +196,7 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
 function describeTag(name: string): Json {
   const tag = TAGS.get(name)
   if (tag === undefined) throw new Error(`The tag ${name} has no description.`)
-  const title = pluralize(tag.name)
+  const title = name === tag.name ? tag.name : pluralize(tag.name)
   return {
     name,
     'x-displayName': `${title.charAt(0).toUpperCase()}${title.slice(1)}`,

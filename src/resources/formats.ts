@@ -128,7 +128,7 @@ export const certificatePolicy = described(
       ),
     }),
   ),
-  'How certificates are issued and renewed automatically; null to switch it off.',
+  'How certificates are issued and renewed automatically. They are not while this is not set.',
 )
 
 const time = text(64)

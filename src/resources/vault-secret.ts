@@ -28,7 +28,7 @@ export const VaultSecret = defineResource({
           'redacted',
         ),
       ),
-      'The secret value. Never returned: always null in responses.',
+      'The secret value. It is never returned.',
       'a secret value',
     ),
     // One of the two is required: the API resolves a name to the id.

@@ -34,7 +34,7 @@ export type Item = { readonly id: string } & Readonly<Record<string, unknown>>
 export interface FieldColumn {
   readonly title: string
   readonly field: string
-  readonly format?: 'time' | 'code' | 'badge' | 'active' | 'count' | 'kind' | 'link'
+  readonly format?: 'time' | 'code' | 'badge' | 'choice' | 'active' | 'enforced' | 'count' | 'kind' | 'link'
 }
 
 /** The props of an extra section on a detail page. */
@@ -82,6 +82,6 @@ export interface ResourcePages {
   readonly deleteWarning: string
   /** The texts of a deletion that is called otherwise: the button, what happens to the resource, and the result. */
   readonly deletion?: { readonly verb: string; readonly effect: string; readonly done: string }
-  /** Fields that the extra sections show. */
+  /** Fields that the extra sections or other fields show. */
   readonly extraFields?: readonly string[]
 }

@@ -73,7 +73,7 @@ export const resourcePages: readonly ResourcePages[] = [
     lead: 'TCP addresses reserved for this account, so that clients can always use the same port.',
     emptyText: 'Reserve one, then start a tunnel on it or serve it with a TCP edge.',
     columns: [
-      { title: 'Address', field: 'addr', format: 'code' },
+      { title: 'Address', field: 'addr' },
       descriptionColumn,
       { title: 'Region', field: 'region' },
       createdColumn,
@@ -101,7 +101,8 @@ export const resourcePages: readonly ResourcePages[] = [
     singular: 'application user',
     below: '/endpoints',
     lead: 'Visitors who have signed in to your endpoints and edges with OAuth, OpenID Connect or SAML.',
-    emptyText: 'They appear once a visitor has signed in through one of these modules or actions.',
+    emptyText:
+      'They appear once a visitor has signed in. To require it, add a sign-in module to a route of an edge.',
     columns: [
       { title: 'Email', field: 'email' },
       nameColumn,
@@ -122,7 +123,8 @@ export const resourcePages: readonly ResourcePages[] = [
     singular: 'application session',
     below: '/endpoints',
     lead: 'The browsers in which visitors are signed in to your endpoints and edges.',
-    emptyText: 'They appear once a visitor has signed in with OAuth, OpenID Connect or SAML.',
+    emptyText:
+      'They appear once a visitor has signed in. To require it, add a sign-in module to a route of an edge.',
     columns: [
       { title: 'Signed in to', field: 'public_url' },
       { title: 'User', field: 'application_user.id', format: 'link' },
@@ -237,7 +239,7 @@ export const resourcePages: readonly ResourcePages[] = [
     key: 'i',
     lead: 'Named sets of address ranges to allow or deny, used by edges and restrictions.',
     emptyText: 'Create one, add rules to it, and use it on an edge or an IP restriction.',
-    columns: [descriptionColumn, { title: 'Metadata', field: 'metadata' }, createdColumn],
+    columns: [descriptionColumn, createdColumn],
     deleteWarning: 'Its rules are deleted with it.',
   },
   {
@@ -250,9 +252,9 @@ export const resourcePages: readonly ResourcePages[] = [
     lead: 'The addresses from which the dashboard, the API, agents and endpoints of this account can be used.',
     emptyText: 'Create an IP policy first, then choose here what it protects.',
     columns: [
-      { title: 'Protects', field: 'type' },
+      { title: 'Protects', field: 'type', format: 'choice' },
       descriptionColumn,
-      { title: 'Status', field: 'enforced', format: 'active' },
+      { title: 'Status', field: 'enforced', format: 'enforced' },
       createdColumn,
     ],
     deleteWarning: 'What it protects can then be used from any address.',
@@ -312,7 +314,13 @@ export const resourcePages: readonly ResourcePages[] = [
     section: 'Access',
     lead: 'Values that traffic policies read with secrets.get, such as passwords and signing keys. They are never shown again.',
     emptyText: 'Create a vault first, then add a secret to it.',
-    columns: [nameColumn, { title: 'Vault', field: 'vault_name' }, descriptionColumn, createdColumn],
+    columns: [
+      nameColumn,
+      { title: 'Vault', field: 'vault.id', format: 'link' },
+      descriptionColumn,
+      createdColumn,
+    ],
+    extraFields: ['vault_name'],
     form: { omit: ['vault_name'], require: ['vault_id'] },
     deleteWarning: 'Traffic policies that read it reject the traffic they read it for.',
   },

@@ -1,7 +1,7 @@
 import { useId } from 'react'
 import { resolveSchema, type Schema } from '../openapi.ts'
 import { type FormContext, SchemaFields } from './fields.tsx'
-import { labelOf } from './labels.ts'
+import { eventLabel, labelOf } from './labels.ts'
 import type { Values } from './model.ts'
 
 const CHANGE_EVENT = /^(.+)_(created|updated|deleted)\.v0$/
@@ -12,9 +12,6 @@ const LIVE_EVENT = /_(start|stop)\.v0$/
 export function isEventSourceList(name: string, items: Schema): boolean {
   return name === 'sources' && items.properties?.type?.examples !== undefined
 }
-
-/** `Agent session start` for `agent_session_start.v0`. */
-const eventLabel = (type: string) => labelOf(type.replace(/\.v0$/, ''))
 
 /** Checkboxes for the events of a subscription: traffic, sessions and tunnels, and resource changes. */
 export function EventSources({

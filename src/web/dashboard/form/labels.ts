@@ -1,5 +1,5 @@
 const ACRONYMS = new Set(
-  'acl api arn ca cidr dns http https id ids ip ips jws jwt oauth oidc pem rsa saml sni ssh ssl sso tcp tls ttl uri url urls xml'.split(
+  'acl api arn ca cidr crl dns http https id ids ip ips jws jwt oauth ocsp oidc pem rsa saml sni ssh ssl sso tcp tls ttl uri url urls xml'.split(
     ' ',
   ),
 )
@@ -19,6 +19,15 @@ const LABELS: Readonly<Record<string, string>> = {
   cloud_access_key_id: 'Access key ID',
   cloud_secret_access_key: 'Secret access key',
   data_collection_rule_id: 'Data collection rule ID',
+  hostname: 'Host name',
+  hostnames: 'Host names',
+  http_response_backend: 'Fixed response backend',
+  static_backend: 'Fixed address backend',
+  msg: 'Message',
+  not_before: 'Valid after',
+  not_after: 'Valid until',
+  cert_sign: 'Certificate signing',
+  crl_sign: 'CRL signing',
   github: 'GitHub',
   gitlab: 'GitLab',
   linkedin: 'LinkedIn',
@@ -86,6 +95,11 @@ const CHOICES: Readonly<Record<string, string>> = {
   rsa: 'RSA',
   ecdsa: 'ECDSA',
   ed25519: 'Ed25519',
+  dashboard: 'Dashboard',
+  api: 'API',
+  agent: 'Agents',
+  endpoints: 'Endpoints',
+  IGNORE: 'Ignored',
 }
 
 /** The label of a field name: `IP policies` for `ip_policy_ids`. */
@@ -109,7 +123,20 @@ export function labelOf(name: string): string {
     .join(' ')
 }
 
-/** The label of a choice. */
+/** The label of a choice: `Partially processed` for `PARTIALLY_PROCESSED`. */
 export function choiceLabel(choice: unknown): string {
-  return CHOICES[String(choice)] ?? String(choice).replaceAll('_', ' ')
+  const text = String(choice)
+  const label = CHOICES[text]
+  if (label !== undefined) return label
+  return /^[A-Z_]+$/.test(text) ? labelOf(text.toLowerCase()) : text.replaceAll('_', ' ')
+}
+
+/** `Agent session start` for `agent_session_start.v0`. */
+export const eventLabel = (type: string): string => labelOf(type.replace(/\.v0$/, ''))
+
+/** A title inside a sentence: `tunnel credentials` for `Tunnel credentials`, but `API keys` unchanged. */
+export function lowerFirst(title: string): string {
+  return /^[A-Z][a-z]/.test(title) && !title.startsWith('Kubernetes')
+    ? title.charAt(0).toLowerCase() + title.slice(1)
+    : title
 }

@@ -6,7 +6,7 @@ import { bodySchema, type OpenApi, type Schema, templateOf, useOpenApi } from '.
 import type { FormChanges } from '../page-contracts.ts'
 import { useSession } from '../session.ts'
 import { type FormContext, SchemaFields } from './fields.tsx'
-import { labelOf } from './labels.ts'
+import { labelOf, lowerFirst } from './labels.ts'
 import { belongsTo, diffValues, dropEmptyValues, responseName, type Values, valuesOf } from './model.ts'
 import './form.css'
 
@@ -129,12 +129,11 @@ function LoadedForm<T>({
     <form ref={form} className="form" noValidate onSubmit={(event) => void send(event)}>
       <SchemaFields {...fields} names={mainNames} />
       {advancedNames.length > 0 && (
-        <details className="more" open={advancedOpen || undefined}>
-          <summary>
-            {advancedNames.length > 2
-              ? 'More settings'
-              : advancedNames.map((name) => labelOf(name)).join(' and ')}
-          </summary>
+        <details
+          className={advancedNames.length === 1 ? 'more single' : 'more'}
+          open={advancedOpen || undefined}
+        >
+          <summary>{describeFields(advancedNames)}</summary>
           <SchemaFields {...fields} names={advancedNames} />
         </details>
       )}
@@ -157,6 +156,12 @@ function LoadedForm<T>({
       <Equivalents calls={calls} />
     </form>
   )
+}
+
+/** `Metadata and owner`. */
+function describeFields([first, second, ...rest]: readonly string[]): string {
+  if (rest.length > 0) return 'More settings'
+  return second === undefined ? labelOf(first!) : `${labelOf(first!)} and ${lowerFirst(labelOf(second))}`
 }
 
 function sendCall({ method, path, body }: ApiCall): Promise<unknown> {

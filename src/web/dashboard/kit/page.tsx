@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 import { hrefTo } from '../route.ts'
+import { BreakableText } from './breakable-text.tsx'
 
 /** The frame of a page: heading, lead and actions. */
 export function Page({
@@ -27,8 +28,8 @@ export function Page({
             <span aria-hidden="true">←</span> <bdi>{back.title}</bdi>
           </a>
         )}
-        <h1 tabIndex={-1} dir="auto">
-          {title}
+        <h1 tabIndex={-1}>
+          <BreakableText text={title} />
         </h1>
         {actions && <div className="page-actions">{actions}</div>}
         {lead && (

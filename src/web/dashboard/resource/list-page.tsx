@@ -1,8 +1,9 @@
+import { lowerFirst } from '../form/labels.ts'
 import { ButtonLink, type Column, EmptyState, Page } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../page-contracts.ts'
 import { allows, listKeyOf } from '../resources.ts'
 import { useCanChangeAt } from '../session.ts'
-import { ListBody, lowerFirst, useSearchedList } from './searched-list.tsx'
+import { ListBody, useSearchedList } from './searched-list.tsx'
 import { Cell } from './value-view.tsx'
 
 /** All resources of a kind, newest first. */

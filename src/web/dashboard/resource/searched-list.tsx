@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react'
+import { lowerFirst } from '../form/labels.ts'
 import { Button, type Column, EmptyState, LoadStatus, Search, Table } from '../kit/index.ts'
 import { type ListOptions, type PagedList, useList } from './use-list.ts'
 import './resource.css'
@@ -69,9 +70,4 @@ export function ListBody<T extends { readonly id: string }>({
 
 function describeCount(count: number, more: boolean): string {
   return `${count}${more ? ' or more' : ''} ${count === 1 && !more ? 'match' : 'matches'}`
-}
-
-/** `tunnel credentials` for `Tunnel credentials`, but `API keys` unchanged. */
-export function lowerFirst(title: string): string {
-  return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { ScrollRegion } from '../../shared/scroll-region.tsx'
-import { choiceLabel, labelOf } from '../form/labels.ts'
+import { choiceLabel, eventLabel, labelOf } from '../form/labels.ts'
 import { displayName, pagePathOf } from '../form/references.ts'
 import { Badge, BreakableText, CopyButton, Facts, Time, useApi } from '../kit/index.ts'
 import type { FieldColumn, Item } from '../page-contracts.ts'
@@ -9,22 +9,38 @@ import { useName } from './use-name.ts'
 
 const ID = /^[a-z]{2,8}_[0-9A-Za-z]{10,}$/
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
+const EVENT_TYPE = /^[a-z_]+\.v0$/
 const MAX_INLINE_LENGTH = 200
 /** Fields with a copy button: keys and certificates for files and other programs. */
 const COPYABLE_FIELD = /_pem$|^public_key$|^certificate$/
+/** Fields with one of a few values, which have labels. */
+const CHOICE_FIELDS = new Set([
+  'role',
+  'status',
+  'type',
+  'authority',
+  'key_type',
+  'private_key_type',
+  'error_code',
+])
+/** Fields whose keys are data: names of headers and options are shown as they are. */
+const MAP_FIELDS = new Set(['headers', 'critical_options', 'extensions', 'labels'])
 /** Fields of every resource that the page shows in its heading. */
 const HEADING_FIELDS = new Set(['id', 'uri', 'description', 'created_at'])
 
 /** Displays any value of a resource; nothing if it is not set. */
-function ValueView({ value, name = '' }: { value: unknown; name?: string }): ReactNode {
+export function ValueView({ value, name = '' }: { value: unknown; name?: string }): ReactNode {
   if (value === null || value === undefined || value === '') return null
   if (typeof value === 'boolean') return value ? 'Yes' : 'No'
   if (typeof value === 'number') return String(value)
-  if (Array.isArray(value)) return <Items values={value} />
-  if (typeof value === 'object') return <ObjectView value={value as Record<string, unknown>} />
+  if (Array.isArray(value)) return <Items values={value} name={name} />
+  if (typeof value === 'object') return <ObjectView value={value as Record<string, unknown>} name={name} />
   const text = String(value)
   if (TIMESTAMP.test(text)) return <Time value={text} exact />
   if (ID.test(text)) return <NamedLink id={text} />
+  if (EVENT_TYPE.test(text)) return eventLabel(text)
+  if (CHOICE_FIELDS.has(name)) return choiceLabel(text)
+  if (name.endsWith('key_usages')) return labelOf(text)
   if (COPYABLE_FIELD.test(name))
     return (
       <div className="long-value">
@@ -46,20 +62,20 @@ function LongValue({ name, text }: { name: string; text: string }) {
   )
 }
 
-function Items({ values }: { values: readonly unknown[] }) {
+function Items({ values, name }: { values: readonly unknown[]; name: string }) {
   if (values.length === 0) return null
   return (
     <ul>
       {values.map((value) => (
         <li key={JSON.stringify(value)}>
-          <ValueView value={value} />
+          <ValueView value={value} name={name} />
         </li>
       ))}
     </ul>
   )
 }
 
-function ObjectView({ value }: { value: Record<string, unknown> }) {
+function ObjectView({ value, name: field }: { value: Record<string, unknown>; name: string }) {
   if (typeof value.id === 'string' && typeof value.uri === 'string')
     return value.id.startsWith('ec_') ? <ConfigurationView id={value.id} /> : <NamedLink id={value.id} />
   const entries = Object.entries(value).filter(([name, each]) => name !== 'uri' && !isUnset(each))
@@ -68,7 +84,7 @@ function ObjectView({ value }: { value: Record<string, unknown> }) {
   return (
     <Facts
       entries={entries.map(([name, each]) => [
-        labelOf(name),
+        MAP_FIELDS.has(field) ? name : labelOf(name),
         <ValueView key={name} name={name} value={each} />,
       ])}
     />
@@ -76,15 +92,16 @@ function ObjectView({ value }: { value: Record<string, unknown> }) {
 }
 
 /** `usr_3M89…koVy`: short, but enough to tell ids apart. */
-function shortenId(id: string): string {
+function ShortId({ id }: { id: string }) {
   const start = id.indexOf('_') + 1
-  return id.length - start > 12 ? `${id.slice(0, start + 4)}…${id.slice(-4)}` : id
+  const text = id.length - start > 12 ? `${id.slice(0, start + 4)}…${id.slice(-4)}` : id
+  return <code className="short-id">{text}</code>
 }
 
 /** An id that links to its page. */
 export function IdLink({ id, name }: { id: string; name?: string | undefined }) {
   const page = pagePathOf(id)
-  const text = name === undefined ? <code>{shortenId(id)}</code> : <BreakableText text={name} />
+  const text = name === undefined ? <ShortId id={id} /> : <BreakableText text={name} />
   return page === undefined ? (
     <span title={id}>{text}</span>
   ) : (
@@ -100,9 +117,7 @@ export function NamedLink({ id }: { id: string }) {
   return readable ? (
     <IdLink id={id} name={name} />
   ) : (
-    <span title={id}>
-      {name === undefined ? <code>{shortenId(id)}</code> : <BreakableText text={name} />}
-    </span>
+    <span title={id}>{name === undefined ? <ShortId id={id} /> : <BreakableText text={name} />}</span>
   )
 }
 
@@ -129,7 +144,7 @@ export function ItemFacts({ item, without = [] }: { item: Item; without?: readon
     <Facts
       entries={entries.map(([name, value]) => [
         labelOf(name),
-        name === 'role' ? choiceLabel(value) : <ValueView key={name} name={name} value={value} />,
+        <ValueView key={name} name={name} value={value} />,
       ])}
     />
   )
@@ -148,7 +163,11 @@ export function Cell({ item, column, href }: { item: Item; column: FieldColumn; 
     const name = typeof value === 'string' && value !== '' ? value : displayName(item)
     return (
       <a href={hrefTo(href)}>
-        {column.format === 'code' ? <code>{name}</code> : <BreakableText text={name} />}
+        {column.format === 'code' || name === item.id ? (
+          <code>{name}</code>
+        ) : (
+          <BreakableText text={column.format === 'choice' ? choiceLabel(name) : name} />
+        )}
       </a>
     )
   }
@@ -162,7 +181,11 @@ export function Cell({ item, column, href }: { item: Item; column: FieldColumn; 
     case 'badge':
       return <Badge>{choiceLabel(value)}</Badge>
     case 'active':
-      return <Badge tone={value ? 'good' : 'warn'}>{value ? 'on' : 'off'}</Badge>
+      return <Badge tone={value ? 'good' : 'warn'}>{value ? 'active' : 'inactive'}</Badge>
+    case 'enforced':
+      return <Badge tone={value ? 'good' : 'warn'}>{value ? 'enforced' : 'not enforced'}</Badge>
+    case 'choice':
+      return choiceLabel(value)
     case 'count':
       return Array.isArray(value) ? value.length || '–' : '–'
     case 'kind':

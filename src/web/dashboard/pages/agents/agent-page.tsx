@@ -14,7 +14,7 @@ import {
   useApi,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
-import { IdLink } from '../../resource/value-view.tsx'
+import { IdLink, ValueView } from '../../resource/value-view.tsx'
 import { listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
@@ -108,7 +108,10 @@ function SessionCard({ session }: { session: Agent }) {
           ['Version', session.agent_version],
           ['Transport', session.transport],
           ['Region', session.region],
-          ['Metadata', session.metadata],
+          [
+            'Metadata',
+            session.metadata && <ValueView key="metadata" name="metadata" value={session.metadata} />,
+          ],
           ['ID', <code key="id">{session.id}</code>],
         ]}
       />
@@ -129,7 +132,7 @@ function TunnelsCard({ tunnels }: { tunnels: readonly Tunnel[] | undefined }) {
           columns={[
             { title: 'Serves', render: (tunnel) => <TunnelAddress tunnel={tunnel} /> },
             { title: 'Forwards to', kind: 'mono', render: ({ forwards_to }) => forwards_to },
-            { title: 'Protocol', render: ({ proto }) => proto ?? 'by labels' },
+            { title: 'Protocol', render: ({ proto }) => proto?.toUpperCase() ?? 'by labels' },
             { title: 'Since', kind: 'fit', render: ({ started_at }) => <Time value={started_at} /> },
           ]}
         />
@@ -140,11 +143,15 @@ function TunnelsCard({ tunnels }: { tunnels: readonly Tunnel[] | undefined }) {
 
 function TunnelAddress({ tunnel: { public_url, labels } }: { tunnel: Tunnel }) {
   if (public_url === null)
-    return Object.entries(labels ?? {}).map(([key, value]) => (
-      <Badge key={key} tone="info">
-        {key}={value}
-      </Badge>
-    ))
+    return (
+      <span className="badges">
+        {Object.entries(labels ?? {}).map(([key, value]) => (
+          <Badge key={key} tone="info">
+            {key}={value}
+          </Badge>
+        ))}
+      </span>
+    )
   return /^https?:/.test(public_url) ? (
     <a href={public_url} target="_blank" rel="noreferrer">
       {public_url}

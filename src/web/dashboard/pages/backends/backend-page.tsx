@@ -76,7 +76,7 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
       <UsedBy id={id} context={loaded.value} />
       <Card title="Details">
         {backend.labels && (
-          <p>
+          <p className="badges">
             {Object.entries(backend.labels).map(([key, value]) => (
               <Badge key={key} tone="info">
                 {key}={value}
@@ -84,7 +84,10 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
             ))}
           </p>
         )}
-        <ItemFacts item={{ ...backend }} without={['tunnels', 'labels']} />
+        <ItemFacts
+          item={{ ...backend }}
+          without={['tunnels', 'labels', ...(node.children.length > 0 ? ['backends'] : [])]}
+        />
         <p className="quiet">
           <code>{id}</code>, created <Time value={backend.created_at} />
         </p>

@@ -1,4 +1,4 @@
-import { Badge, ButtonLink, type Column, EmptyState, Time } from '../../kit/index.ts'
+import { Badge, BreakableText, ButtonLink, type Column, EmptyState, Time } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { type BackendNode, type FlowContext, resolveBackend } from '../edges/request-flow.ts'
@@ -52,7 +52,7 @@ function backendRows(context: FlowContext): BackendRow[] {
 const COLUMNS: readonly Column<BackendRow>[] = [
   { title: 'Backend', render: ({ id, node }) => <a href={hrefTo(`/backends/${id}`)}>{node.title}</a> },
   { title: 'Kind', kind: 'fit', render: ({ node: { kind } }) => kind && BACKEND_KIND_TEXTS[kind].title },
-  { title: 'Summary', render: ({ node }) => node.summary },
+  { title: 'Summary', render: ({ node }) => <BreakableText text={node.summary} /> },
   { title: 'Status', kind: 'fit', render: ({ node }) => <StatusBadge node={node} /> },
   { title: 'Created', kind: 'fit', render: ({ createdAt }) => <Time value={createdAt} /> },
 ]

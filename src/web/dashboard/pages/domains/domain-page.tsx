@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { api } from '../../api.ts'
+import { choiceLabel } from '../../form/labels.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
 import {
   Badge,
@@ -22,7 +23,7 @@ import {
   useApi,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
-import { ConfigurationView, IdLink } from '../../resource/value-view.tsx'
+import { ConfigurationView, IdLink, ValueView } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
@@ -65,19 +66,22 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
         <Facts
           entries={[
             [
-              'Endpoint configuration for http',
+              'Endpoint configuration for HTTP',
               value.http_endpoint_configuration && (
                 <ConfigurationView key="h" id={value.http_endpoint_configuration.id} />
               ),
             ],
             [
-              'Endpoint configuration for https',
+              'Endpoint configuration for HTTPS',
               value.https_endpoint_configuration && (
                 <ConfigurationView key="s" id={value.https_endpoint_configuration.id} />
               ),
             ],
             ['Region', value.region],
-            ['Metadata', value.metadata],
+            [
+              'Metadata',
+              value.metadata && <ValueView key="metadata" name="metadata" value={value.metadata} />,
+            ],
             ['Created', <Time key="at" value={value.created_at} exact />],
             ['ID', <code key="id">{value.id}</code>],
           ]}
@@ -181,7 +185,10 @@ function CertificateCard({ domain, reload }: { domain: Domain; reload: () => voi
       <Facts
         entries={[
           ['Attached', domain.certificate && <IdLink key="c" id={domain.certificate.id} />],
-          ['Obtained from', policy && `${policy.authority} (${policy.private_key_type})`],
+          [
+            'Obtained from',
+            policy && `${choiceLabel(policy.authority)} (${choiceLabel(policy.private_key_type)})`,
+          ],
           ['Job started', job && <Time key="j" value={job.started_at} exact />],
           ['Next retry', job?.retries_at && <Time key="r" value={job.retries_at} exact />],
         ]}

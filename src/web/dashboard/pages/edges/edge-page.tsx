@@ -13,6 +13,7 @@ import {
   Time,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
+import { ValueView } from '../../resource/value-view.tsx'
 import { useCanChange } from '../../session.ts'
 import { useFlowContext } from '../backends/flow-context.ts'
 import { KIND_ORDER } from '../backends/kinds.ts'
@@ -114,7 +115,10 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
       <Card title="Details">
         <Facts
           entries={[
-            ['Metadata', value.metadata],
+            [
+              'Metadata',
+              value.metadata && <ValueView key="metadata" name="metadata" value={value.metadata} />,
+            ],
             ['Created', <Time key="at" value={value.created_at} exact />],
             ['ID', <code key="id">{value.id}</code>],
           ]}

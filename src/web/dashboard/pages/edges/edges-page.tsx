@@ -1,6 +1,7 @@
 import { api } from '../../api.ts'
 import {
   Badge,
+  BreakableText,
   Button,
   ButtonLink,
   type Column,
@@ -149,7 +150,11 @@ const COLUMNS: readonly Column<EdgeListing>[] = [
   {
     title: 'Edge',
     sortKey: 'name',
-    render: (edge) => <a href={hrefTo(`/edges/${edge.id}`)}>{nameOf(edge)}</a>,
+    render: (edge) => (
+      <a href={hrefTo(`/edges/${edge.id}`)}>
+        <BreakableText text={nameOf(edge)} />
+      </a>
+    ),
   },
   {
     title: 'Kind',
@@ -165,7 +170,9 @@ const COLUMNS: readonly Column<EdgeListing>[] = [
       hostports.length === 0 ? (
         <Badge tone="warn">no name yet</Badge>
       ) : (
-        hostports.map((hostport) => (kind === 'tcp' ? hostport : hostOf(hostport))).join(', ')
+        <BreakableText
+          text={hostports.map((hostport) => (kind === 'tcp' ? hostport : hostOf(hostport))).join(', ')}
+        />
       ),
   },
   { title: 'Modules', render: (edge) => modulesOf(edge).join(', ') || 'none' },

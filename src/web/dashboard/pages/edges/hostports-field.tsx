@@ -149,7 +149,7 @@ function ReserveHostport({ kind, onReserved }: { kind: EdgeKind; onReserved: (ho
       <div className="reserve">
         <input
           aria-label="New name"
-          placeholder={`new name, such as shop or shop.example.com`}
+          placeholder="shop or shop.example.com"
           value={name}
           onChange={(event) => setName(event.target.value)}
           onKeyDown={(event) => {

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import {
   Badge,
+  BreakableText,
   Button,
   ButtonLink,
   type Column,
@@ -82,10 +83,12 @@ const COLUMNS: readonly Column<Endpoint>[] = [
     render: ({ public_url }) =>
       /^https?:/.test(public_url) ? (
         <a href={public_url} target="_blank" rel="noreferrer">
-          {public_url}
+          <BreakableText text={public_url} />
         </a>
       ) : (
-        <code>{public_url}</code>
+        <b>
+          <BreakableText text={public_url} />
+        </b>
       ),
   },
   {
@@ -102,7 +105,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
         </>
       ),
   },
-  { title: 'Kind', kind: 'fit', render: ({ proto }) => <Badge tone="info">{proto}</Badge> },
+  { title: 'Protocol', kind: 'fit', render: ({ proto }) => <Badge tone="info">{proto.toUpperCase()}</Badge> },
   { title: 'Since', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
   { title: '', kind: 'fit', render: ({ public_url }) => <CopyButton text={public_url} /> },
 ]

@@ -1,3 +1,5 @@
+import { BACKEND_KIND_TEXTS, type BackendKind } from '../backends/kinds.ts'
+
 const VERBS: Readonly<Record<string, string>> = {
   create: 'Created',
   update: 'Changed',
@@ -26,6 +28,9 @@ const DASHBOARD_ACTIONS: Readonly<Record<string, string>> = {
   renew_recovery_codes: 'Created new recovery codes',
 }
 
+/** Words of the names of resources that read otherwise. */
+const WORDS: Readonly<Record<string, string>> = { kubernetes: 'Kubernetes', addr: 'address' }
+
 const ACRONYMS = /\b(ip|tls|ssh|https?|tcp|api|oidc|saml|dns)\b/gi
 
 /** `Created reserved domain` for `create` and `reserved_domains`; an unknown action is only humanized. */
@@ -35,7 +40,9 @@ export function describeAction(kind: string, action: string): string {
   if (verb === undefined) return DASHBOARD_ACTIONS[action] ?? toSentence(action)
   const modules = steps.slice(0, -1).map((step) => ` (${step})`)
   const object = `${singular(kind)}${modules.join('')}`.replaceAll('_', ' ')
-  return `${verb} ${object.replace(ACRONYMS, (word) => word.toUpperCase())}`
+  return `${verb} ${object
+    .replace(ACRONYMS, (word) => word.toUpperCase())
+    .replace(/\b(kubernetes|addr)\b/g, (word) => WORDS[word]!)}`
 }
 
 function singular(kind: string): string {
@@ -43,7 +50,10 @@ function singular(kind: string): string {
     const [, which, routes] = kind.split('_')
     return routes === undefined ? `${which} edge` : `route of ${which} edge`
   }
-  if (kind.startsWith('backends_')) return `${kind.slice('backends_'.length)} backend`
+  if (kind.startsWith('backends_')) {
+    const which = kind.slice('backends_'.length)
+    return `${BACKEND_KIND_TEXTS[which as BackendKind]?.title.toLowerCase() ?? which} backend`
+  }
   if (kind.endsWith('sses')) return kind.slice(0, -2)
   return kind.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
 }
