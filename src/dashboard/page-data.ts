@@ -56,6 +56,8 @@ export interface PolicyTrialResult {
 /** `GET /dashboard/api/platform`: facts about the platform, so that pages show real addresses and commands. */
 export interface PlatformInfo {
   readonly domain: string
+  /** The release that the server runs. */
+  readonly version: string
   /** Public base URL; null when the listener is off. */
   readonly http_url: string | null
   readonly https_url: string | null

@@ -1,23 +1,82 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
+import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { startProvider } from '../login/openid-provider.ts'
 import { TIMEOUT_MS } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
-import { startDashboard, type TestDashboard } from './dashboard.ts'
+import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { openPage, startBrowser } from './browser.ts'
 import { assertFitsViewport, assertText, readText } from './inspected.ts'
-import { startAgent } from './served.ts'
 
-let dashboard: TestDashboard
+const BIN = join(import.meta.dirname, '..', '..', 'bin')
+
+let browser: Browser
 before(async () => {
-  dashboard = await startDashboard(['--outbound-allow', '127.0.0.1'])
+  browser = await startBrowser('dashboard')
 })
-after(() => dashboard.stop())
+after(() => browser.close())
 
-test('a new user creates a domain, an edge with sign-in for one team and a weighted backend, and traffic flows', async (t) => {
-  const { platform, browser } = dashboard
-  const { page, pageErrors } = await dashboard.open(t, '/overview')
+/** Runs a command as the pages and the server print it, on a machine with its own home directory. */
+async function runShell(command: string, env: Record<string, string>): Promise<string> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], { env })
+  return stdout
+}
+
+/** Starts a platform that has no data yet, and opens the link that its output leads to. */
+async function openFirstLink(t: TestContext) {
+  const server = await startServerProcess(t, createTempDir(), ['--outbound-allow', '127.0.0.1'])
+  const command = /^ {2}(adit server admin-link .*)$/m.exec(server.output())?.[1] ?? ''
+  const { PATH } = process.env
+  const printed = await runShell(command, cleanEnv(createTempDir(), { PATH: `${BIN}:${PATH}` }))
+  return openPage(t, browser, /^http.*$/m.exec(printed)?.[0] ?? '', { acceptDownloads: true })
+}
+
+/** Follows the instructions for another machine on the overview; returns the environment of that machine. */
+async function configureMachine(page: Page): Promise<{ env: Record<string, string>; certificates: string }> {
+  const home = createTempDir()
+  const env = cleanEnv(home, { PATH: `${BIN}:${process.env.PATH}`, ADIT_LEGS: '1' })
+  const commandOf = async (prefix: string) =>
+    (await readText(page.locator('.command-line code')))
+      .split('\n')
+      .find((line) => line.startsWith(prefix)) ?? ''
+  await page.getByText('On another machine').click()
+  assert.match(await commandOf('npm '), /^npm install --global \.\/adit-agent-[0-9.]+\.tgz$/)
+  await runShell(await commandOf('adit config add-connect-url'), env)
+  const downloaded = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'download the CA certificate of the server' }).click()
+  const download = await downloaded
+  const certificates = join(home, download.suggestedFilename())
+  await download.saveAs(certificates)
+  await page.getByRole('link', { name: 'create a credential' }).click()
+  await page.getByRole('textbox', { name: 'Description' }).fill('The machine of the shop')
+  await page.getByRole('button', { name: 'Create tunnel credential' }).click()
+  await page.getByText('This is the new authtoken.').waitFor()
+  await runShell(await commandOf('adit config add-authtoken'), env)
+  await page.getByRole('link', { name: 'Done' }).click()
+  await page.getByRole('heading', { name: 'The machine of the shop' }).waitFor()
+  return { env, certificates }
+}
+
+test('a new user starts a platform, installs an agent and serves one team behind sign-in, without documentation', async (t) => {
+  // The platform and its administrator.
+  const { page, pageErrors } = await openFirstLink(t)
   const button = (name: string | RegExp, exact = true) => page.getByRole('button', { name, exact })
   const dialog = page.getByRole('dialog')
+  await page.getByRole('heading', { name: 'Set your password' }).waitFor()
+  await page.getByLabel('Password', { exact: true }).fill('a password of my own')
+  await page.getByLabel('Confirm password').fill('a password of my own')
+  await button('Set password').click()
+  await page.getByRole('heading', { name: 'Get started' }).waitFor()
+  await assertFitsViewport(page, 'dashboard-walk-first-steps')
+
+  // A machine for the service.
+  const { env, certificates } = await configureMachine(page)
+  await page.getByRole('link', { name: 'Overview' }).click()
 
   // A domain.
   await page.getByRole('link', { name: 'Reserve a domain' }).click()
@@ -84,13 +143,20 @@ test('a new user creates a domain, an edge with sign-in for one team and a weigh
   await dialog.getByRole('button', { name: /^Add sign-in/ }).click()
   await button(/^Sign-in with OpenID/, false).waitFor()
 
-  // An agent joins, and the diagram shows it.
+  // The agent joins with the command that the page of the backend shows, and the diagram shows it.
   const port = await startHttp(t, (request, response) => {
     response.setHeader('content-type', 'text/html')
     response.end(`<h1>Hello ${request.headers['adit-auth-user-id']}</h1>`)
   })
-  const agent = await startAgent(t, platform)
-  await agent.forward({ addr: port, labels: ['app=shop'] })
+  const edgeUrl = page.url()
+  await page.getByRole('link', { name: 'Backends', exact: true }).click()
+  await page.locator('main').getByRole('link', { name: 'Agents' }).click()
+  await page.getByText('No agent has joined yet.').waitFor()
+  const joinCommand = await readText(page.locator('.command-line code'))
+  const args = joinCommand.replace(/ 3000$/, ` ${port} --root-cas ${certificates}`).split(' ')
+  startProgram(t, args.slice(1), { env })
+  await page.getByText('1 online').waitFor()
+  await page.goto(edgeUrl)
   await page.locator('.flow-tunnel', { hasText: `:${port}` }).waitFor()
   await assertFitsViewport(page, 'dashboard-walk-edge')
 
@@ -117,7 +183,7 @@ test('a new user creates a domain, an edge with sign-in for one team and a weigh
   assert.equal(responses.filter((text) => text === 'Hello ada').length, 6)
   assert.equal(responses.filter((text) => text === 'gone fishing').length, 2)
 
-  // Somebody outside the team signs in and is told why there is no access, and what to do.
+  // A visitor outside the team signs in and is told why there is no access, and what to do.
   const outsiders = await browser.newContext({ ignoreHTTPSErrors: true })
   t.after(() => outsiders.close())
   const outsider = await outsiders.newPage()
@@ -138,7 +204,7 @@ test('a new user creates a domain, an edge with sign-in for one team and a weigh
   assert.match(description, /Sign-in with OpenID .* requires visitors to sign in with your OpenID provider/)
   assert.match(description, /75 %: Agents \(app=shop\); 1 online/)
   assert.deepEqual(
-    pageErrors.filter((text) => !/status of 400/.test(text)),
+    pageErrors.filter((text) => !/status of 40[01]/.test(text)),
     [],
   )
 })

@@ -90,6 +90,7 @@ export function wireControl(
     platform: () => ({
       ...addresses.publicUrls,
       domain: settings.domain,
+      version: VERSION,
       tcp_host: addresses.tcpHost,
       agent_addr: addresses.agent,
       ssh_addr: addresses.ssh,

@@ -73,8 +73,8 @@ export interface ResourcePages {
   readonly emptyText: string
   /** The first column names the resource and links to its page. */
   readonly columns: readonly FieldColumn[]
-  /** The field that is shown once, after creation, and its label. */
-  readonly shownOnce?: { readonly field: string; readonly label: string }
+  /** The field that is shown once, after creation, with its label, and the command that takes it. */
+  readonly shownOnce?: { readonly field: string; readonly label: string; readonly command?: string }
   readonly form?: FormChanges
   /** What users can do besides reading it; everything unless given. */
   readonly operations?: readonly ('create' | 'update' | 'delete')[]

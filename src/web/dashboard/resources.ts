@@ -214,7 +214,11 @@ export const resourcePages: readonly ResourcePages[] = [
     emptyText:
       'Create one per machine, and add its token to the agent there with “adit config add-authtoken”.',
     columns: credentialColumns,
-    shownOnce: { field: 'token', label: 'This is the new authtoken.' },
+    shownOnce: {
+      field: 'token',
+      label: 'This is the new authtoken.',
+      command: 'adit config add-authtoken',
+    },
     deleteWarning: 'Agents that use this token are disconnected and can no longer connect.',
   },
   {

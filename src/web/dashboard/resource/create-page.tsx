@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { ResourceForm } from '../form/resource-form.tsx'
 import { ButtonLink, Card, notify, OneTimeSecret, Page } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../page-contracts.ts'
+import { CommandLine } from '../pages/command-line.tsx'
 import { go } from '../route.ts'
 
 /** Creates a resource; a secret is displayed here once. */
@@ -13,6 +14,12 @@ export function CreatePage({ resource }: { resource: ResourcePages }) {
     return (
       <Page title={`New ${singular}`} back={back}>
         <OneTimeSecret label={shownOnce.label} value={String(created[shownOnce.field])} />
+        {shownOnce.command && (
+          <>
+            <p>Run this on the machine that will use it:</p>
+            <CommandLine text={`${shownOnce.command} ${String(created[shownOnce.field])}`} />
+          </>
+        )}
         <div className="form-actions">
           <ButtonLink to={`${route}/${created.id}`} kind="main">
             Done

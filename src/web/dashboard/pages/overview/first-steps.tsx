@@ -46,6 +46,14 @@ function RemoteMachineSteps({ platform }: { platform: PlatformInfo | undefined }
     <details className="remote-machine">
       <summary>On another machine</summary>
       <p>
+        Install the agent there, from the release of this server. With npm (
+        <a href="/docs/install#3-install" target="_blank" rel="noreferrer">
+          other ways
+        </a>
+        ):
+      </p>
+      <CommandLine text={`npm install --global ./adit-agent-${platform.version}.tgz`} />
+      <p>
         Configure the address of the server and an authtoken once. The authtoken is shown when you{' '}
         {mayChange ? <a href="#/tunnel-credentials/new">create a credential</a> : 'create a credential'}. Also{' '}
         <a href={download} download="adit-ca.pem">
