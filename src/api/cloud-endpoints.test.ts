@@ -7,6 +7,10 @@ import { nextNumber } from '../../test/support/samples.ts'
 const DENY = 'on_http_request: [{actions: [{type: deny}]}]'
 const FORWARD = 'forward-internal, config: {url: "https://a.internal", on_error: continue}'
 
+/** A policy whose sign-in has cookies of this domain. */
+const signIn = (domain: string) =>
+  `on_http_request: [{actions: [{type: oauth, config: {provider: github, client_id: a, client_secret: b, auth_cookie_domain: ${domain}}}, {type: deny}]}]`
+
 /** Policies that may leave a request without an answer. */
 const INCOMPLETE = [
   'on_http_request: []',
@@ -41,6 +45,20 @@ for (const [engine, start] of Object.entries(engines))
     assert.deepEqual([internal.bindings, internal.domain], [['internal'], null])
     for (const traffic_policy of INCOMPLETE)
       assert.deepEqual(await post({ url: 'https://b.internal', traffic_policy }), [400, 'ERR_ADIT_2235'])
+    for (const [domain, code] of [
+      ['adit.localhost', 'ERR_ADIT_2241'],
+      [edgeHost, 'ERR_ADIT_2241'],
+      ['a_b', 'ERR_ADIT_2243'],
+    ] as const)
+      assert.deepEqual(await post({ url: `https://x.${host}`, traffic_policy: signIn(domain) }), [400, code])
+    assert.deepEqual(await post({ url: `http://${host}`, traffic_policy: signIn(host) }, callAsOther), [
+      400,
+      'ERR_ADIT_2241',
+    ])
+    assert.deepEqual(await post({ url: 'https://s.internal', traffic_policy: signIn(host) }), [
+      201,
+      'https://s.internal',
+    ])
     assert.deepEqual(await post({ url: `https://${host}` }), [409, 'ERR_ADIT_18017'])
     assert.deepEqual(await post({ url: `https://${host}`, pooling_enabled: true }), [409, 'ERR_ADIT_18016'])
     assert.deepEqual(await post({ url: `http://${host}` }), [201, `http://${host}`])

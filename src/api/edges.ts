@@ -6,7 +6,7 @@ import { requireNoCloudEndpoint } from './cloud-endpoints.ts'
 import { crud, render } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { withSamlService } from './saml-service.ts'
-import { requireOneSignIn, requireValidPolicy } from './traffic-policies.ts'
+import { requireCookieDomain, requireOneSignIn, requireValidPolicy } from './traffic-policies.ts'
 
 /** `host:443` means the HTTPS listener wherever it is bound, so its actual port is normalised to 443. */
 function normalizeHostports(hostports: readonly string[] | null, { config }: WriteContext): string[] | null {
@@ -93,6 +93,8 @@ export const httpsRoutes = crud(HttpsRoute, {
   async prepare(record, context) {
     const attachment = { protocol: 'https', kind: 'route' } as const
     const policy = await requireValidPolicy(record.traffic_policy, attachment, context)
+    if (policy !== undefined)
+      await requireCookieDomain(policy, await hostsOf(record.edge_id, context), context)
     requireOneSignIn(
       policy,
       (['oauth', 'oidc', 'saml'] as const).find((name) => record[name]?.enabled),
@@ -100,6 +102,11 @@ export const httpsRoutes = crud(HttpsRoute, {
     return { record: { ...record, saml: await withSamlService(record.saml, context) } }
   },
 })
+
+async function hostsOf(edgeId: string, { store, principal }: WriteContext): Promise<string[]> {
+  const edge = await store.get(HttpsEdge.kind, principal.accountId, edgeId)
+  return (edge?.data.hostports ?? []).map(hostOf)
+}
 
 export const httpsEdges = crud(HttpsEdge, {
   async prepare(record, context) {

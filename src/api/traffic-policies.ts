@@ -1,5 +1,8 @@
+import { ownsDomain } from '../naming/index.ts'
 import {
   type Attachment,
+  findCookieDomainMistake,
+  type OwnsDomain,
   type Policy,
   PolicyError,
   type PolicyProtocol,
@@ -13,12 +16,26 @@ const FIELD = 'traffic_policy.value'
 /** Checks the policy of a cloud endpoint. */
 export async function requireCloudPolicy(
   text: string,
-  protocol: PolicyProtocol,
+  { proto: protocol, host }: { readonly proto: PolicyProtocol; readonly host: string },
   context: WriteContext,
 ): Promise<void> {
   const policy = parsePolicy(text, { protocol, kind: 'cloud' }, 'traffic_policy')
+  await requireCookieDomain(policy, [host], context, 'traffic_policy')
   if (text !== context.existing?.secrets?.traffic_policy)
     await requireIpPolicies(policy, context, 'traffic_policy')
+}
+
+/** Rejects a policy whose cookies another account would get, or that no browser would take. */
+export async function requireCookieDomain(
+  policy: Policy,
+  hosts: readonly string[],
+  { store, principal }: WriteContext,
+  field = FIELD,
+): Promise<void> {
+  const owns: OwnsDomain = (name) => ownsDomain(name, store, principal.accountId)
+  const mistake = await findCookieDomainMistake(policy, hosts, owns)
+  if (mistake !== undefined)
+    throw new Problem(mistake.code, 400, `The traffic policy is not valid: ${mistake.message}`, { field })
 }
 
 /** Checks the `traffic_policy` module of a route or edge. Every mistake in it is reported at once. */

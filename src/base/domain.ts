@@ -39,6 +39,15 @@ export function covers(pattern: string, name: string): boolean {
     : pattern === name
 }
 
+/** What an account may have reserved that gives it a name with all names below it: the names and wildcards at and above it. */
+export function* owningNames(name: string): Generator<string> {
+  for (let rest = name; ; rest = rest.slice(rest.indexOf('.') + 1)) {
+    yield rest
+    yield `*.${rest}`
+    if (!rest.includes('.')) return
+  }
+}
+
 /** Parses `domain:port`, both required, as configuration names public entries. */
 export function parseDomainPort(text: string): { host: string; port: number } {
   const match = /^(.+):([0-9]{1,5})$/.exec(text.trim())

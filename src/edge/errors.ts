@@ -214,6 +214,15 @@ const errorKinds = {
     next: 'Its owner can change the filter.',
     text: () => 'This user agent is not allowed.',
   },
+  cookie_domain_invalid: {
+    code: 3313,
+    status: 503,
+    cause:
+      'The `auth_cookie_domain` of the sign-in is not a domain above the host that the account of the endpoint has reserved, so every request is denied.',
+    next: 'Its owner has to reserve the domain or correct the traffic policy.',
+    text: (domain: string) =>
+      `The sign-in of this endpoint is misconfigured: ${domain} is no domain that its cookies may have. Contact the owner.`,
+  },
   module_broken: {
     code: 3212,
     status: 503,

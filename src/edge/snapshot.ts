@@ -1,3 +1,4 @@
+import { owningNames } from '../base/domain.ts'
 import {
   CertificateAuthority,
   EndpointConfiguration,
@@ -129,6 +130,16 @@ export class Snapshot extends TableMaps {
   /** The reserved domain of this name, which may be a wildcard. */
   domainNamed(name: string): OwnedRecord<ResourcesByTable['domains']> | undefined {
     return this.#childrenOf(`domain ${name}`, this.domains)[0]
+  }
+
+  /**
+   * Whether an account owns a name with all names below it: names below what it has reserved are reserved for it (decision
+   * 13).
+   */
+  ownsDomain(accountId: string, name: string): boolean {
+    for (const reserved of owningNames(name))
+      if (this.domainNamed(reserved)?.accountId === accountId) return true
+    return false
   }
 
   /** The reserved address with this port. */

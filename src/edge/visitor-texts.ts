@@ -138,6 +138,12 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     visitor: 'Use another browser. If that does not help, contact the owner of this site.',
     owner: 'Change the user agent filter of the endpoint.',
   },
+  cookie_domain_invalid: {
+    title: 'This site is misconfigured',
+    visitor: 'Try again later, or tell the owner of this site.',
+    owner: 'Reserve the auth_cookie_domain of the traffic policy, or change it.',
+    stoppedAt: 'server',
+  },
   module_broken: {
     title: 'This site is misconfigured',
     visitor: 'Try again later, or tell the owner of this site.',

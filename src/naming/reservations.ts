@@ -1,4 +1,4 @@
-import { reverseLabels } from '../base/domain.ts'
+import { owningNames, reverseLabels } from '../base/domain.ts'
 import { coveringNames } from '../base/name-index.ts'
 import type { Reader, Store } from '../store/index.ts'
 import { isPlatformName } from './platform-names.ts'
@@ -19,6 +19,8 @@ export interface Reservations {
    * parent name.
    */
   domain(host: string): Promise<(Reservation & { readonly covers: boolean }) | undefined>
+  /** Whether the account owns a name with all names below it. */
+  ownsDomain(accountId: string, name: string): Promise<boolean>
   address(host: string, port: number): Promise<Reservation | undefined>
   /** Whether an edge serves this name, or this TCP address when a port is given. */
   edgeAt(host: string, port?: number): Promise<boolean>
@@ -53,6 +55,8 @@ export function createReservations(options: { store: Store; domain: string }): R
       return undefined
     },
 
+    ownsDomain: (accountId, name) => ownsDomain(name, fallbackReader, accountId),
+
     async address(host, port) {
       const holder = await fallbackReader.holder('address', `${host}:${port}`)
       return holder && { id: holder.id, accountId: holder.account }
@@ -65,6 +69,17 @@ export function createReservations(options: { store: Store; domain: string }): R
       return false
     },
   }
+}
+
+/** Whether the account owns a name with all names below it: others can reserve none of them (`findOverlap`). */
+export async function ownsDomain(
+  name: string,
+  reader: Pick<Reader, 'holder'>,
+  accountId: string,
+): Promise<boolean> {
+  for (const reserved of owningNames(name))
+    if ((await reader.holder('domain', reverseLabels(reserved)))?.account === accountId) return true
+  return false
 }
 
 /** The account's reservation that covers the host, other than `exceptId`. */

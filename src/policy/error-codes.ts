@@ -54,6 +54,13 @@ export const policyErrors: readonly (ErrorExplanation & { readonly code: number 
     cause: 'A traffic policy has a certificate without its key, or a key without its certificate.',
     next: file,
   },
+  {
+    code: 2241,
+    cause:
+      'A cookie domain in a traffic policy does not contain the endpoint, or does not belong to its account.',
+    next: 'Reserve the domain or a wildcard below it, and use it on endpoints at or below that domain.',
+  },
+  { code: 2243, cause: 'A domain in a traffic policy is not valid.', next: file },
   { code: 2244, cause: 'A query parameter in a traffic policy is not valid.', next: file },
   { code: 2248, cause: 'Routes of HTTPS edges do not have this phase.', next: file },
   { code: 2250, cause: 'A variable in a traffic policy is not valid.', next: file },

@@ -23,6 +23,20 @@ async function startHarness(t: TestContext, setup: BindSetup): Promise<Platform>
 }
 
 const http = (Opts: object): BindMessage => ({ Proto: 'http', Opts })
+const signInPolicy = (domain: string) =>
+  JSON.stringify({
+    on_http_request: [
+      {
+        actions: [
+          {
+            type: 'oauth',
+            config: { provider: 'github', client_id: 'a', client_secret: 'b', auth_cookie_domain: domain },
+          },
+        ],
+      },
+    ],
+  })
+
 const https = (Opts: object): BindMessage => ({ Proto: 'https', Opts })
 const tls = (Opts: object): BindMessage => ({ Proto: 'tls', Opts })
 const tcp = (Opts: object): BindMessage => ({ Proto: 'tcp', Opts })
@@ -189,6 +203,19 @@ const rejected: [what: string, request: BindMessage, setup: BindSetup, number: n
   ['a URL with a user', https({ URL: 'https://me@a.adit.test' }), {}, 33404],
   ['a port that is not public', https({ URL: 'https://a.adit.test:444' }), {}, 33404],
   ['an unreadable traffic policy', https({ TrafficPolicy: '{"on_request":[]}' }), {}, 2236],
+  [
+    'a cookie domain that the account has not reserved',
+    https({ Domain: 'a.ex.com', TrafficPolicy: signInPolicy('ex.com') }),
+    { reserved: { 'a.ex.com': 'ac_1' } },
+    2241,
+  ],
+  [
+    'a cookie domain that is not above the name',
+    https({ Domain: 'a.ex.com', TrafficPolicy: signInPolicy('b.ex.com') }),
+    { reserved: { '*.ex.com': 'ac_1' } },
+    2241,
+  ],
+  ['a cookie domain that is none', https({ TrafficPolicy: signInPolicy('*.ex.com') }), {}, 2243],
   ['an internal binding without a name', { Proto: 'https', Extra: { Bindings: ['internal'] } }, {}, 33404],
   [
     'an internal binding with a public name',

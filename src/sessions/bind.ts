@@ -18,6 +18,7 @@ import {
 } from '../protocol/index.ts'
 import { AddressResolver, claimError, requireAllowedAddress } from './address-resolver.ts'
 import { readBindRequest, readLabelRequest } from './bind-request.ts'
+import { requireCookieDomain } from './endpoint-options.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
 import type { PublicAddress } from './public-address.ts'
@@ -64,7 +65,7 @@ const MAX_RANDOM_ATTEMPTS = 20
 type AddressSpec = TunnelSpec<EndpointAddress> & Required<Pick<TunnelSpec, 'identity'>>
 
 export function createBinder(options: BinderOptions): Binder {
-  const { registry, resume, claims } = options
+  const { registry, reservations, resume, claims } = options
   const resolver = new AddressResolver(options)
   const clock = options.clock ?? systemClock
   const maxTunnels = options.maxTunnelsPerSession ?? MAX_TUNNELS
@@ -151,6 +152,9 @@ export function createBinder(options: BinderOptions): Binder {
       const startedAt = clock.now()
       const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
       try {
+        await requireCookieDomain(requested.options, resolved.address, (name) =>
+          reservations.ownsDomain(session.accountId, name),
+        )
         return resolved.isRandom
           ? await bindRandom(session, spec)
           : await bindRequested(session, spec, previousUrl)

@@ -1,4 +1,4 @@
-import { PolicyError, readPolicy } from '../policy/index.ts'
+import { findCookieDomainMistake, type OwnsDomain, PolicyError, readPolicy } from '../policy/index.ts'
 import { type BindOpts, ProtocolError, protocolError } from '../protocol/index.ts'
 import { allEndpointOptions, type ModuleOptions, splitCredential } from '../resources/endpoint-options.ts'
 import { InvalidValue } from '../resources/index.ts'
@@ -28,6 +28,20 @@ export function parseTrafficPolicy(
     throw new ProtocolError(`The traffic policy is not valid: ${error.lines.join('\n')}`, error.code)
   }
   return { trafficPolicy: text }
+}
+
+/** Rejects a policy whose cookies another account would get, or that no browser would take. */
+export async function requireCookieDomain(
+  { trafficPolicy }: EndpointOptions,
+  { proto, host }: { readonly proto: TunnelProto; readonly host: string },
+  ownsDomain: OwnsDomain,
+): Promise<void> {
+  // Policies are long, and few name one.
+  if (!trafficPolicy?.includes('auth_cookie_domain')) return
+  const policy = readPolicy(trafficPolicy, { protocol: proto, kind: 'endpoint' })
+  const mistake = await findCookieDomainMistake(policy, [host], ownsDomain)
+  if (mistake !== undefined)
+    throw new ProtocolError(`The traffic policy is not valid: ${mistake.message}`, mistake.code)
 }
 
 /** The options that configure modules, as far as the protocol has them. */

@@ -37,6 +37,7 @@ export async function startGateway(
   const names = {
     isPlatformName: () => false,
     domain: async () => undefined,
+    ownsDomain: async () => false,
     address: async () => undefined,
     edgeAt: async () => false,
   }

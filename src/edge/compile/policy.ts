@@ -67,6 +67,7 @@ export function buildPolicy(
       serviceName,
       region,
       log: core.log,
+      ownsDomain: (name) => snapshot.ownsDomain(accountId, name),
       keptTokens: listReadTokens(policy),
       signIns: [],
       terminations: [],

@@ -43,12 +43,19 @@ function cookieName(cookie: string): string {
   return end === -1 ? cookie : cookie.slice(0, end)
 }
 
-/** A Set-Cookie line, host-only and HttpOnly. `seconds` 0 deletes the cookie, undefined makes it a session cookie. */
+/** A Set-Cookie line, HttpOnly and host-only unless it names a domain. `seconds` 0 deletes the cookie, undefined makes it a session cookie. */
 export function formatSetCookie(
   name: string,
   value: string,
-  { path = '/', secure, seconds }: { path?: string; secure: boolean; seconds?: number | undefined },
+  options: {
+    readonly path?: string
+    readonly secure: boolean
+    readonly seconds?: number | undefined
+    readonly domain?: string | undefined
+  },
 ): string {
+  const { path = '/', secure, seconds, domain } = options
+  const scope = domain === undefined ? '' : `; Domain=${domain}`
   const age = seconds === undefined ? '' : `; Max-Age=${seconds}`
-  return `Set-Cookie: ${name}=${value}; Path=${path}${age}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}\r\n`
+  return `Set-Cookie: ${name}=${value}; Path=${path}${scope}${age}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}\r\n`
 }

@@ -2,7 +2,7 @@ import type { Exchange } from '../exchange.ts'
 import { Cookies, formatSetCookie } from './cookies.ts'
 import { MAX_TOKEN_COOKIES, splitTokens } from './provider-tokens.ts'
 import type { Seal } from './seal.ts'
-import type { SessionEnd } from './session.ts'
+import type { SessionEnd, SharedSessions } from './session.ts'
 import { MAX_STATE_SECONDS } from './tickets.ts'
 
 const DEFAULT_PREFIX = 'adit.'
@@ -24,21 +24,26 @@ export class GateCookies {
   readonly session: string
   /**
    * Other hosts of the domain can set any cookie here except one with the `__Host-` prefix, so a session without it is
-   * forged.
+   * forged. Sessions that hosts share have none.
    */
-  readonly proof: string
+  readonly #proof: string | undefined
   readonly #tokens: string
   readonly #login: string
   // Over https, no other host of the domain can set the cookie that proves which browser started a sign-in.
   readonly #browser: { readonly plain: string; readonly secure: string }
+  readonly #domain: string | undefined
   readonly #seal: Seal
   readonly #sealPurpose: string
 
-  constructor(options: { prefix: string; scopeId: string; seal: Seal }) {
+  constructor(options: { prefix: string; scopeId: string; shared: SharedSessions | undefined; seal: Seal }) {
     const prefix = options.prefix === '' ? DEFAULT_PREFIX : options.prefix
-    this.session = `${prefix}session`
-    this.proof = `__Host-${prefix}session`
-    this.#tokens = `${prefix}tokens.`
+    const { shared } = options
+    // A browser may have sessions of several domains, one inside the other, and sends them all.
+    const sessionPrefix = shared === undefined ? prefix : `${prefix}${shared.scopeId.slice(-8)}.`
+    this.session = `${sessionPrefix}session`
+    this.#proof = shared === undefined ? `__Host-${prefix}session` : undefined
+    this.#tokens = `${sessionPrefix}tokens.`
+    this.#domain = shared?.domain
     this.#login = `${prefix}login.`
     this.#browser = { plain: `${prefix}browser.`, secure: `__Host-${prefix}browser.` }
     this.#seal = options.seal
@@ -48,7 +53,7 @@ export class GateCookies {
   /** Whether a cookie belongs to this gate, so that upstreams do not get it. */
   readonly isOwn = (name: string): boolean =>
     name === this.session ||
-    name === this.proof ||
+    name === this.#proof ||
     name.startsWith(this.#tokens) ||
     name.startsWith(this.#login) ||
     name.startsWith(this.#browser.plain) ||
@@ -97,12 +102,33 @@ export class GateCookies {
     )
   }
 
+  /** The fields that set the cookies of a session. */
+  formatSession(
+    exchange: Exchange,
+    { id, sealed }: { id: string; sealed: string },
+    seconds: number | undefined,
+  ): string {
+    const secure = isSecure(exchange)
+    const proof =
+      secure && this.#proof !== undefined ? formatSetCookie(this.#proof, id, { secure, seconds }) : ''
+    return this.renewSession(exchange, sealed, seconds) + proof
+  }
+
+  /** The field that replaces the session of a visitor. */
+  renewSession(exchange: Exchange, sealed: string, seconds: number | undefined): string {
+    return formatSetCookie(this.session, sealed, this.#shared(exchange, seconds))
+  }
+
+  /** Whether this host has set the session of a request. */
+  isProven(exchange: Exchange, cookies: Cookies, sessionId: string): boolean {
+    return !isSecure(exchange) || this.#proof === undefined || cookies.get(this.#proof) === sessionId
+  }
+
   /** The fields that set the cookies of sealed tokens, and delete those of earlier ones. */
   formatTokens(exchange: Exchange, sealed: string, seconds: number | undefined): string {
-    const secure = isSecure(exchange)
     const values = splitTokens(sealed)
     const lines = values.map((value, index) =>
-      formatSetCookie(`${this.#tokens}${index}`, value, { secure, seconds }),
+      formatSetCookie(`${this.#tokens}${index}`, value, this.#shared(exchange, seconds)),
     )
     return lines.join('') + this.expireTokens(exchange, values.length)
   }
@@ -117,20 +143,22 @@ export class GateCookies {
 
   /** The fields that delete the token cookies of a request, from this one on. */
   expireTokens(exchange: Exchange, first = 0): string {
-    const secure = isSecure(exchange)
     const current = Array.from({ length: first }, (_, index) => `${this.#tokens}${index}`)
     return new Cookies(exchange)
       .namesFrom(this.#tokens)
       .filter((name) => !current.includes(name))
-      .map((name) => formatSetCookie(name, '', { secure, seconds: 0 }))
+      .map((name) => formatSetCookie(name, '', this.#shared(exchange, 0)))
       .join('')
   }
 
   /** The fields that delete the cookies of a session. */
   expireSession(exchange: Exchange): string {
-    const secure = isSecure(exchange)
-    const expire = (name: string) => formatSetCookie(name, '', { secure, seconds: 0 })
-    return expire(this.session) + (secure ? expire(this.proof) : '') + this.expireTokens(exchange)
+    return this.formatSession(exchange, { id: '', sealed: '' }, 0) + this.expireTokens(exchange)
+  }
+
+  /** The attributes of the cookies that hosts may share. */
+  #shared(exchange: Exchange, seconds: number | undefined) {
+    return { secure: isSecure(exchange), seconds, domain: this.#domain }
   }
 
   /** Name of the cookie that proves which browser started a sign-in. */

@@ -6,7 +6,7 @@ import type { LoginStore } from './login-store.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import type { Revocations } from './revocations.ts'
 import type { Seal } from './seal.ts'
-import type { SessionSettings } from './session.ts'
+import type { SessionSettings, SharedSessions } from './session.ts'
 import type { SessionCookieCache } from './session-cookie-cache.ts'
 import type { SignIn } from './sign-in.ts'
 import type { Locate } from './started-session.ts'
@@ -36,6 +36,8 @@ export interface GateOptions extends GateDependencies {
   readonly accountId: string
   readonly scopeId: string
   readonly settings: SessionSettings
+  /** Undefined where a session is valid for one scope only. */
+  readonly shared: SharedSessions | undefined
   /** Seconds after which the visitor must sign in again; 0 for never. */
   readonly recheckSeconds: number
   /** The tokens of the provider that are kept with a session. */

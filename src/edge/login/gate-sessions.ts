@@ -1,8 +1,8 @@
 import { newId } from '../../base/id.ts'
 import { ApplicationSession, type UserProfile } from '../../resources/index.ts'
 import type { Exchange, VisitorSession } from '../exchange.ts'
-import { type Cookies, formatSetCookie } from './cookies.ts'
-import { type GateCookies, isSecure } from './gate-cookies.ts'
+import type { Cookies } from './cookies.ts'
+import type { GateCookies } from './gate-cookies.ts'
 import type { GateOptions } from './gate-options.ts'
 import { revokeEverywhere } from './login-store.ts'
 import { openTokens, type ProviderTokens, sealTokens } from './provider-tokens.ts'
@@ -22,17 +22,22 @@ export class GateSessions {
   readonly #cookies: GateCookies
   readonly #lifetime: SessionLifetime
 
+  /** What sessions are valid for: this gate with its settings, or all gates that share them. */
+  readonly scope: { readonly scopeId: string; readonly version: string }
+
   constructor(options: GateOptions, cookies: GateCookies) {
+    const { scopeId, version, shared } = options
+    this.scope = shared === undefined ? { scopeId, version } : { scopeId: shared.scopeId, version: '' }
     this.#options = options
     this.#cookies = cookies
     this.#lifetime = createLifetime(options.settings, options.recheckSeconds)
   }
 
   isAlive(session: Session): boolean {
-    const { accountId, scopeId, revocations, signIn } = this.#options
+    const { accountId, revocations, signIn } = this.#options
     return (
       this.findEnd(session) === undefined &&
-      !revocations.isRevoked(scopeId, session.id, session.since) &&
+      !revocations.isRevoked(this.scope.scopeId, session.id, session.since) &&
       (session.user === undefined || !revocations.isRevoked(accountId, session.user, session.since)) &&
       signIn.signedOutSince?.(session.identity, session.since) !== true
     )
@@ -45,14 +50,16 @@ export class GateSessions {
 
   /** The session of a request, alive or not. */
   find(exchange: Exchange, cookies: Cookies): CachedSession | undefined {
-    const { cookieCache, scopeId, version } = this.#options
+    const { cookieCache, keptTokens } = this.#options
+    const { scopeId, version } = this.scope
     const text = cookies.get(this.#cookies.session)
     const cachedSession = text === undefined ? undefined : cookieCache.get(text)
     if (cachedSession === undefined) return undefined
     const { session } = cachedSession
     if (session.scopeId !== scopeId || session.version !== version) return undefined
-    if (isSecure(exchange) && cookies.get(this.#cookies.proof) !== session.id) return undefined
-    return cachedSession
+    if (!this.#cookies.isProven(exchange, cookies, session.id)) return undefined
+    // Another endpoint that shares the session may have kept fewer.
+    return keptTokens.every((name) => session.tokens?.includes(name)) ? cachedSession : undefined
   }
 
   /** What policies read about the session of an admitted request. */
@@ -88,14 +95,13 @@ export class GateSessions {
       readonly follows: SessionEnd | undefined
     },
   ): string {
-    const { accountId, scopeId, version, clock, keptTokens, locate, store } = this.#options
+    const { accountId, clock, keptTokens, locate, store } = this.#options
     const { provider, origin, follows } = context
     const nowSeconds = this.#nowSeconds()
     const user = toUserSubject(provider.url, identity.id)
     const session: Session = {
       id: newId(ApplicationSession.prefix, clock.now()),
-      scopeId,
-      version,
+      ...this.scope,
       identity,
       user,
       ...(follows !== undefined && { follows }),
@@ -107,10 +113,11 @@ export class GateSessions {
     store.recordSession(
       describeSession(exchange, session, { accountId, user, provider, origin, lifetime, locate }),
     )
-    const secure = isSecure(exchange)
+    const cookie = { id: session.id, sealed: encryptScoped(this.#options.seal, 'session', session) }
     const seconds = this.#cookieSeconds(session)
-    const proof = secure ? formatSetCookie(this.#cookies.proof, session.id, { secure, seconds }) : ''
-    return this.formatCookie(session, secure) + proof + this.#formatTokens(exchange, session, tokens)
+    return (
+      this.#cookies.formatSession(exchange, cookie, seconds) + this.#formatTokens(exchange, session, tokens)
+    )
   }
 
   #formatTokens(exchange: Exchange, session: Session, tokens: ProviderTokens | undefined): string {
@@ -131,10 +138,10 @@ export class GateSessions {
       : undefined
   }
 
-  formatCookie(session: Session, secure: boolean): string {
-    const seconds = this.#cookieSeconds(session)
-    const text = encryptScoped(this.#options.seal, 'session', session)
-    return formatSetCookie(this.#cookies.session, text, { secure, seconds })
+  /** The field that replaces the cookie of a session. */
+  renew(exchange: Exchange, session: Session): string {
+    const sealed = encryptScoped(this.#options.seal, 'session', session)
+    return this.#cookies.renewSession(exchange, sealed, this.#cookieSeconds(session))
   }
 
   /** Reports a session that is in use, once a minute. */
@@ -150,7 +157,8 @@ export class GateSessions {
 
   /** Revokes a session on all nodes. */
   async revoke({ id, since }: Session): Promise<void> {
-    const { clock, revocations, scopeId, store } = this.#options
+    const { clock, revocations, store } = this.#options
+    const { scopeId } = this.scope
     await revokeEverywhere(
       { store, revocations, now: clock.now() },
       {

@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import { isWithin } from '../../base/domain.ts'
 import { parseHostPort } from '../../base/hostport.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
@@ -35,10 +36,10 @@ export interface Gate {
 /** Creates a gate: it admits signed-in visitors and redirects the others to the provider. */
 export function createGate(options: GateOptions): Gate {
   const { seal, tickets, replayGuard, store, liveSessions, clock } = options
-  const { scopeId, version, settings, signIn } = options
-  const gateCookies = new GateCookies({ prefix: settings.cookie_prefix, scopeId, seal })
+  const { scopeId, version, settings, signIn, shared } = options
+  const gateCookies = new GateCookies({ prefix: settings.cookie_prefix, scopeId, shared, seal })
   const sessions = new GateSessions(options, gateCookies)
-  liveSessions.setVersion(scopeId, version)
+  liveSessions.setVersion(sessions.scope.scopeId, sessions.scope.version)
 
   /**
    * Writes to the shared store, so only after the provider has verified the visitor: otherwise anyone could cause
@@ -67,7 +68,7 @@ export function createGate(options: GateOptions): Gate {
       )
     // RFC 6455 section 4.2.2: the response that accepts a WebSocket may set cookies too.
     if (settings.inactivity_timeout > 0 && nowSeconds > session.seen) {
-      const renewedCookie = sessions.formatCookie({ ...session, seen: nowSeconds }, isSecure(exchange))
+      const renewedCookie = sessions.renew(exchange, { ...session, seen: nowSeconds })
       exchange.onResponse(({ fields }) => {
         fields.add('Set-Cookie', renewedCookie.slice('Set-Cookie: '.length, -2))
         return undefined
@@ -159,7 +160,10 @@ export function createGate(options: GateOptions): Gate {
   }
 
   const step: RequestStep = (exchange) => {
-    const { method } = exchange.head
+    const { method, host } = exchange.head
+    // A browser would not take the cookie, or would send it to hosts of another account.
+    if (shared !== undefined && !(isWithin(host, shared.domain) && shared.isOwned()))
+      throw edgeError('cookie_domain_invalid', shared.domain)
     const target = readSignInTarget(exchange.head.target)
     if (target === 'callback') return redeemTicket(exchange).catch(throwLoginError)
     if (target === 'logout') return logout(exchange)

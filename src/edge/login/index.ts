@@ -9,6 +9,7 @@
 
 import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import { isWithin } from '../../base/domain.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { type Logger, silentLog } from '../../base/log.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
@@ -33,7 +34,7 @@ import { type Revocation, Revocations } from './revocations.ts'
 import { createSamlServiceProvider, type SamlServiceProvider } from './saml.ts'
 import { createSamlWorkers } from './saml-pool.ts'
 import { createSeal } from './seal.ts'
-import type { SessionSettings } from './session.ts'
+import type { SessionSettings, SharedSessions } from './session.ts'
 import { SessionCookieCache } from './session-cookie-cache.ts'
 import type { SignIn } from './sign-in.ts'
 import type { Locate } from './started-session.ts'
@@ -104,6 +105,8 @@ export function createLogins(options: LoginOptions): LoginService {
   function protect<S extends SignIn>(
     context: LoginContext,
     settings: SessionSettings & PolicySignInSettings,
+    /** The application at its provider. */
+    client: readonly string[],
     createSignIn: (version: string) => S,
   ) {
     const key = JSON.stringify(settings)
@@ -117,6 +120,7 @@ export function createLogins(options: LoginOptions): LoginService {
       accountId,
       scopeId,
       settings,
+      shared: shareSessions(context, settings, { client, idpUrl }),
       recheckSeconds,
       keptTokens,
       version,
@@ -139,7 +143,7 @@ export function createLogins(options: LoginOptions): LoginService {
         groups: settings.authorized_groups,
         claims: settings.authorized_claims,
       }
-      return protect(context, settings, () =>
+      return protect(context, settings, ['oidc', issuer, clientId], () =>
         createOidcSignIn({
           issuer,
           clientId,
@@ -166,7 +170,7 @@ export function createLogins(options: LoginOptions): LoginService {
         groups: listGroups(provider),
         claims: provider.authorized_claims,
       }
-      return protect(context, settings, () =>
+      return protect(context, settings, ['oauth', name, clientId], () =>
         createOauthSignIn({
           name: name as OauthProviderName,
           provider: getProvider(name as OauthProviderName, options.oauthEndpoints ?? {}),
@@ -187,7 +191,7 @@ export function createLogins(options: LoginOptions): LoginService {
       const urls = () => (serviceName === undefined ? settings : samlUrls(idpUrl(), serviceName))
       try {
         const parts = { tickets, replayGuard, store, revocations, clock, outbound, workers }
-        const { signIn, step } = protect(context, settings, (version) =>
+        const { signIn, step } = protect(context, settings, [], (version) =>
           createSamlServiceProvider({ ...parts, scopeId, version, settings, name, urls }),
         )
         samlProviders.set(step, signIn)
@@ -207,6 +211,21 @@ export function createLogins(options: LoginOptions): LoginService {
 
     host: (policy) =>
       createLoginHost({ policy, tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs }),
+  }
+}
+
+/** Endpoints of an account share sessions for the same cookie domain, name of the cookies and application. */
+function shareSessions(
+  { accountId, ownsDomain }: LoginContext,
+  { auth_cookie_domain: domain, cookie_prefix: prefix }: SessionSettings & PolicySignInSettings,
+  { client, idpUrl }: { readonly client: readonly string[]; readonly idpUrl: () => string },
+): SharedSessions | undefined {
+  if (domain === undefined) return undefined
+  return {
+    domain,
+    scopeId: `shared ${hash('sha256', JSON.stringify([accountId, domain, prefix, client]))}`,
+    // Never the domain of the platform, below which all accounts have names.
+    isOwned: () => ownsDomain?.(domain) === true && !isWithin(new URL(idpUrl()).hostname, domain),
   }
 }
 

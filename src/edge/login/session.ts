@@ -26,6 +26,16 @@ export interface Session {
   readonly seen: number
 }
 
+/** Sessions that the hosts of a domain share. */
+export interface SharedSessions {
+  /** The domain of their cookies. */
+  readonly domain: string
+  /** The same for all endpoints of an account with this domain and the same sign-in. */
+  readonly scopeId: string
+  /** Whether the account still owns the domain. */
+  isOwned(): boolean
+}
+
 /** Why a session is over: unused for too long, at its maximum duration, or because the provider is to be asked again. */
 export type SessionEnd = 'idle' | 'maximum' | 'recheck'
 

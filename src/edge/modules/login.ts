@@ -3,7 +3,10 @@ import { implementModule, type RequestStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 
 /** What the login service needs of a module's context. */
-export type LoginContext = Pick<ModuleContext, 'accountId' | 'scopeId' | 'clock' | 'getOrCreate'>
+export type LoginContext = Pick<ModuleContext, 'accountId' | 'scopeId' | 'clock' | 'getOrCreate'> & {
+  /** Whether the account owns a name with all names below it; only policies ask. */
+  ownsDomain?(name: string): boolean
+}
 
 /** Settings of a sign-in that only policies have for every kind. */
 export interface PolicySignInSettings {
@@ -11,6 +14,8 @@ export interface PolicySignInSettings {
   readonly auth_check_interval?: number
   /** Added to the URL of the provider's sign-in page. */
   readonly authz_url_params?: Readonly<Record<string, string>>
+  /** Hosts of this domain share their sessions; undefined where a session belongs to one host. */
+  readonly auth_cookie_domain?: string
   /** The tokens of the provider that a policy reads; the others are not kept. */
   readonly kept_tokens?: readonly ProviderTokenName[]
 }

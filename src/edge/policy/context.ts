@@ -35,6 +35,8 @@ export interface PolicyContext extends ModuleContext {
   readonly outboundCalls: OutboundCalls | undefined
   /** Replaces text in bodies. */
   readonly bodyReplacer: BodyReplacer
+  /** Whether the account owns a name, and so all names below it, at this moment. */
+  ownsDomain(name: string): boolean
   /** The tokens of identity providers that the policy reads. */
   readonly keptTokens: readonly ProviderTokenName[]
   /** Collects the steps that sign visitors in. */

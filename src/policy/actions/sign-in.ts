@@ -1,6 +1,9 @@
+import { parseDomain } from '../../base/domain.ts'
+import { errorMessage } from '../../base/error-message.ts'
 import { metadataError, NAMEID_FORMATS, OAUTH_PROVIDERS } from '../../resources/endpoint-options.ts'
 import { BOOL, listOf as listType, STRING } from '../cel/types.ts'
 import {
+  type ConfigField,
   choice,
   described,
   duration,
@@ -28,6 +31,39 @@ const session = {
   allow_cors_preflight: described(withDefault(flag, false), 'true: OPTIONS requests pass'),
 }
 
+const domainText = text({
+  minLength: 1,
+  maxLength: 254,
+  check(domain) {
+    try {
+      if (normalizeCookieDomain(domain).includes('.')) return undefined
+      return [2243, `${domain} has no dot`]
+    } catch (error) {
+      return [2243, `it is not a domain: ${errorMessage(error)}`]
+    }
+  },
+})
+
+/** The domain of a cookie in lower case, without the dot in front that older documents write. */
+const cookieDomain: ConfigField<string> = {
+  ...domainText,
+  read: (value, context) => {
+    const domain = domainText.read(value, context)
+    try {
+      return normalizeCookieDomain(domain)
+    } catch {
+      // Reported already.
+      return ''
+    }
+  },
+}
+
+function normalizeCookieDomain(text: string): string {
+  const domain = parseDomain(text.replace(/^\./, ''))
+  if (domain.startsWith('*')) throw new Error('a wildcard is not the domain of a cookie.')
+  return domain
+}
+
 const client = {
   auth_id: described(
     optional(
@@ -38,6 +74,10 @@ const client = {
       }),
     ),
     'names the sign-in in its cookies: adit.<auth_id>.session in place of adit.session',
+  ),
+  auth_cookie_domain: described(
+    optional(cookieDomain),
+    'endpoints of the account below this domain share their sessions; it must be reserved by the account',
   ),
   client_id: described(template({ minLength: 1, maxLength: 1024 }), 'the application at the provider'),
   client_secret: described(template({ minLength: 1, maxLength: 4096 }), 'its secret'),

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { createSecureContext } from 'node:tls'
 import { createTestCa } from '../../../test/support/test-ca.ts'
 import type { TunnelPrincipal } from '../../auth/index.ts'
-import { covers, isWithin } from '../../base/domain.ts'
+import { covers, isWithin, owningNames } from '../../base/domain.ts'
 import { Admission } from '../../base/io/admission.ts'
 import { silentLog } from '../../base/log.ts'
 import { Secret } from '../../base/secret.ts'
@@ -192,6 +192,8 @@ function createNames(reservations: Platform['reservations'], edges: Set<string>)
       }
       return undefined
     },
+    ownsDomain: async (accountId, name) =>
+      [...owningNames(name)].some((reserved) => reservations.get(reserved)?.accountId === accountId),
     address: async (host, port) => reservations.get(`${host}:${port}`),
     edgeAt: async (host, port) => edges.has(port === undefined ? host : `${host}:${port}`),
   }

@@ -101,6 +101,7 @@ interface SessionConfig {
 function clientSettings(
   config: SessionConfig & {
     readonly auth_id: string | undefined
+    readonly auth_cookie_domain: string | undefined
     readonly userinfo_refresh_interval: number | undefined
     readonly authz_url_params: readonly (readonly [name: string, value: string])[]
   },
@@ -111,6 +112,7 @@ function clientSettings(
     ...(config.auth_id !== undefined && { cookie_prefix: `adit.${config.auth_id}.` }),
     auth_check_interval: Math.ceil((config.userinfo_refresh_interval ?? 0) / 1000),
     authz_url_params: Object.fromEntries(config.authz_url_params),
+    ...(config.auth_cookie_domain !== undefined && { auth_cookie_domain: config.auth_cookie_domain }),
     // Only where there are some: sessions are valid for the settings that they began with.
     ...(keptTokens.length > 0 && { kept_tokens: keptTokens }),
   }

@@ -262,6 +262,7 @@ function createContext(
     findInternalRaw: () => undefined,
     outboundCalls: undefined,
     bodyReplacer,
+    ownsDomain: () => true,
     keptTokens: [],
     signIns: [],
     terminations: [],
