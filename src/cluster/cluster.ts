@@ -69,197 +69,217 @@ const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, introductionMs: 3
  * Connects the nodes of one database: each keeps a link to every peer, registers the peer's tunnels in its own registry,
  * and opens streams through the link. Past the registry, nothing depends on where an agent is connected.
  */
-export function createCluster(options: ClusterOptions) {
-  const { nodes, id, registry, clock, log } = options
-  const { beatMs, silenceMs, introductionMs } = { ...LIMITS, ...options.limits }
-  const secret = options.secret.reveal()
-  const windows = options.windows ?? new WindowBudget()
-  const publisher = new RegistryPublisher({
-    ...{ id, silenceMs, secret, windows, clock, log },
-    released: options.released,
-    openApi: options.openApi,
-    onCounts: options.onCounts,
-  })
-  const links = new Map<string, Link>()
-  const stability = new StabilityWindow(clock, silenceMs)
-  let listed: readonly ListedNode[] = []
-  const listener =
-    options.listen &&
-    new PeerListener({
-      ...{ listen: options.listen, secureContext: options.secureContext, log },
-      handshakeTimeoutMs: silenceMs,
-      onConnection: (socket) => publisher.serve(socket),
-    })
-  let address: string | undefined
-  let timer: NodeJS.Timeout | undefined
-  let currentBeat: Promise<void> = Promise.resolve()
-  let stopped = true
-  let signedOff = false
-  let listUnavailable = false
-  let announcedAddresses = ''
-  let onAddresses = () => {}
+export class Cluster {
+  readonly #options: ClusterOptions
+  readonly #limits: ClusterLimits
+  readonly #secret: Buffer
+  readonly #windows: WindowBudget
+  readonly #publisher: RegistryPublisher
+  readonly #listener: PeerListener | undefined
+  readonly #stability: StabilityWindow
+  readonly #links = new Map<string, Link>()
+  #listed: readonly ListedNode[] = []
+  #isListUnavailable = false
+  #address: string | undefined
+  #announcedAddresses = ''
+  #onAddresses = () => {}
+  #timer: NodeJS.Timeout | undefined
+  #currentBeat: Promise<void> = Promise.resolve()
+  #isStopped = true
+  #isSignedOff = false
 
-  /** Renews this node's row and reconciles the links with the list. */
-  async function beat(): Promise<readonly Promise<void>[]> {
-    const self = { id, address, agentAddress: options.agentAddress?.() }
-    const expire = stability.isStable
-    const peers = await nodes.heartbeat(self, { ttlMs: silenceMs, expire })
+  constructor(options: ClusterOptions) {
+    const { id, clock, log, listen, secureContext, released, openApi, onCounts } = options
+    this.#options = options
+    this.#limits = { ...LIMITS, ...options.limits }
+    this.#secret = options.secret.reveal()
+    this.#windows = options.windows ?? new WindowBudget()
+    const { silenceMs } = this.#limits
+    this.#stability = new StabilityWindow(clock, silenceMs)
+    this.#publisher = new RegistryPublisher({
+      ...{ id, silenceMs, secret: this.#secret, windows: this.#windows, clock, log },
+      ...{ released, openApi, onCounts },
+    })
+    this.#listener =
+      listen &&
+      new PeerListener({
+        ...{ listen, secureContext, log },
+        handshakeTimeoutMs: silenceMs,
+        onConnection: (socket) => this.#publisher.serve(socket),
+      })
+  }
+
+  /** The address for peers. */
+  get address(): string | undefined {
+    return this.#address
+  }
+
+  /** Agent addresses of all nodes, this one first. */
+  get agentAddresses(): readonly string[] {
+    if (this.#isStopped) return []
+    const addresses = [
+      this.#options.agentAddress?.(),
+      ...this.#listed.map(({ agentAddress }) => agentAddress),
+    ]
+    return [...new Set(addresses.filter((address) => address !== undefined))]
+  }
+
+  /** A peer that runs the management API, if any. */
+  get apiPeer() {
+    for (const { apiPeer } of this.#links.values()) if (apiPeer !== undefined) return apiPeer
+    return undefined
+  }
+
+  /** A session or tunnel of this node started or stopped. */
+  onLive(event: LiveEvent): void {
+    this.#publisher.onLiveEvent(event)
+  }
+
+  /** Resolves once the peers have registered what this node has published. */
+  published(): Promise<void> {
+    return this.#publisher.published()
+  }
+
+  /** Tells the peers what was counted here. One that does not keep up misses some of it. */
+  sendCounts(counts: readonly unknown[]): void {
+    if (this.#links.size === 0) return
+    const lines = Buffer.from(counts.map((each) => `${JSON.stringify(each)}\n`).join(''))
+    for (const link of this.#links.values()) link.sendCounts(lines)
+  }
+
+  /** Calls the listener whenever the agent addresses have changed. */
+  followAddresses(listener: () => void): void {
+    this.#onAddresses = listener
+  }
+
+  async start(): Promise<void> {
+    this.#isStopped = false
+    this.#isSignedOff = false
+    const boundAddress = await this.#listener?.start()
+    this.#address = boundAddress && (this.#options.advertise ?? boundAddress)
+    // Without the database, dial the peers of the last list.
+    const syncs = await this.#beat().catch(async (error) => {
+      this.#options.log.warn({ err: error }, 'node list unavailable')
+      return this.#reconcileLinks(await this.#options.nodes.list(), false)
+    })
+    await this.#waitForSyncs(syncs)
+    this.#scheduleBeat()
+  }
+
+  /** Publishes a change of this node's row at once, and reads the registries of peers that are new in the list. */
+  async announce(): Promise<void> {
+    if (this.#isStopped) return
+    await this.#beat().then(
+      (syncs) => this.#waitForSyncs(syncs),
+      (error) => this.#options.log.debug({ err: error }, 'node not announced'),
+    )
+  }
+
+  /** Removes this node from the list, so that agents and peers look for no new way to it. Links stay. */
+  async leave(): Promise<void> {
+    if (this.#isStopped || this.#isSignedOff) return
+    // A node that has just joined is one that agents can move to.
+    await this.#beat().catch((error) => this.#options.log.debug({ err: error }, 'node list not read'))
+    await this.#signOff()
+  }
+
+  /** Lets clients of peers finish. `agentsMoved`: new clients of the agents that could move have another way. */
+  async drain(limitMs: number, agentsMoved: boolean): Promise<void> {
+    if (!this.#isStopped) await this.#publisher.drain(limitMs, agentsMoved)
+  }
+
+  async stop(): Promise<void> {
+    if (this.#isStopped) return
+    await this.#signOff()
+    this.#isStopped = true
+    for (const link of this.#links.values()) link.close()
+    this.#links.clear()
+    this.#publisher.close()
+    await this.#listener?.stop()
+  }
+
+  #scheduleBeat(): void {
+    const { log } = this.#options
+    this.#timer = setTimeout(() => {
+      this.#currentBeat = this.#beat()
+        .then(
+          () => {
+            this.#isListUnavailable = false
+          },
+          (error) => {
+            // Links stay: without the database no peer can be declared gone.
+            if (!this.#isListUnavailable) log.warn({ err: error }, 'node list unavailable')
+            this.#isListUnavailable = true
+          },
+        )
+        .then(() => {
+          if (!this.#isSignedOff) this.#scheduleBeat()
+        })
+    }, this.#limits.beatMs)
+    this.#timer.unref()
+  }
+
+  /** Renews this node's row and reconciles the links with the list; resolves to their first syncs. */
+  async #beat(): Promise<readonly Promise<void>[]> {
+    const { id, nodes, agentAddress } = this.#options
+    const expire = this.#stability.isStable
+    const peers = await nodes.heartbeat(
+      { id, address: this.#address, agentAddress: agentAddress?.() },
+      { ttlMs: this.#limits.silenceMs, expire },
+    )
     // Checked again: a heartbeat that hung proves as little about the peers as one that failed.
-    const complete = expire && stability.isStable
-    stability.recordHeartbeat()
-    return reconcileLinks(peers, complete)
+    const complete = expire && this.#stability.isStable
+    this.#stability.recordHeartbeat()
+    return this.#reconcileLinks(peers, complete)
   }
 
   /** Keeps one link to each peer. An incomplete list removes none. */
-  function reconcileLinks(peers: readonly ListedNode[], complete: boolean): readonly Promise<void>[] {
+  #reconcileLinks(peers: readonly ListedNode[], complete: boolean): readonly Promise<void>[] {
     const ids = new Set(peers.map((peer) => peer.id))
-    const missing = listed.filter((peer) => !ids.has(peer.id))
-    listed = complete ? peers : [...peers, ...missing]
-    if (complete) for (const peer of missing) links.get(peer.id)?.markUnlisted()
-    announceAddresses()
+    const missing = this.#listed.filter((peer) => !ids.has(peer.id))
+    this.#listed = complete ? peers : [...peers, ...missing]
+    if (complete) for (const peer of missing) this.#links.get(peer.id)?.markUnlisted()
+    this.#announceAddresses()
     return peers.map((peer) => {
-      const existing = links.get(peer.id)
+      const existing = this.#links.get(peer.id)
       existing?.markListed(peer.address)
-      return (existing ?? createLink(peer)).synced
+      return (existing ?? this.#createLink(peer)).synced
     })
   }
 
-  /** The agent addresses of all nodes, this one first. */
-  function agentAddresses(): readonly string[] {
-    if (stopped) return []
-    const all = [options.agentAddress?.(), ...listed.map(({ agentAddress }) => agentAddress)]
-    return [...new Set(all.filter((each) => each !== undefined))]
-  }
-
-  function announceAddresses(): void {
-    const addresses = agentAddresses().toSorted().join()
-    if (addresses === announcedAddresses) return
-    announcedAddresses = addresses
-    onAddresses()
-  }
-
-  function createLink(peer: Peer): Link {
+  #createLink(peer: Peer): Link {
+    const { registry, clock, log, authorityPem } = this.#options
+    const { beatMs, silenceMs } = this.#limits
     const link = new Link(peer, {
-      ...{ registry, secret, windows, beatMs, silenceMs, clock, log },
-      authorityPem: options.authorityPem,
-      onRemoved: () => links.delete(peer.id),
+      ...{ registry, beatMs, silenceMs, clock, log, authorityPem },
+      ...{ secret: this.#secret, windows: this.#windows },
+      onRemoved: () => this.#links.delete(peer.id),
     })
-    links.set(peer.id, link)
+    this.#links.set(peer.id, link)
     return link
   }
 
+  #announceAddresses(): void {
+    const addresses = this.agentAddresses.toSorted().join()
+    if (addresses === this.#announcedAddresses) return
+    this.#announcedAddresses = addresses
+    this.#onAddresses()
+  }
+
   /** Resolves once the registries of these peers are synced, or after the time that a start waits for them. */
-  async function waitForSyncs(syncs: readonly Promise<void>[]): Promise<void> {
+  async #waitForSyncs(syncs: readonly Promise<void>[]): Promise<void> {
     const timeout = new Promise((resolve) => {
-      setTimeout(resolve, introductionMs).unref()
+      setTimeout(resolve, this.#limits.introductionMs).unref()
     })
     await Promise.race([Promise.all(syncs), timeout])
   }
 
-  function scheduleBeat(): void {
-    timer = setTimeout(() => {
-      currentBeat = beat()
-        .then(
-          () => {
-            listUnavailable = false
-          },
-          (error) => {
-            // Links stay: without the database no peer can be declared gone.
-            if (!listUnavailable) log.warn({ err: error }, 'node list unavailable')
-            listUnavailable = true
-          },
-        )
-        .then(() => {
-          if (!signedOff) scheduleBeat()
-        })
-    }, beatMs)
-    timer.unref()
-  }
-
-  async function signOff(): Promise<void> {
-    if (signedOff) return
-    signedOff = true
-    clearTimeout(timer)
-    await currentBeat
+  async #signOff(): Promise<void> {
+    if (this.#isSignedOff) return
+    this.#isSignedOff = true
+    clearTimeout(this.#timer)
+    await this.#currentBeat
+    const { id, nodes, log } = this.#options
     await nodes.leave(id).catch((error) => log.debug({ err: error }, 'node row not removed'))
-  }
-
-  return {
-    /** A session or tunnel of this node started or stopped. */
-    onLive: (event: LiveEvent) => publisher.onLiveEvent(event),
-
-    /** Resolves once the peers have registered what this node has published. */
-    published: () => publisher.published(),
-
-    /** Tells the peers what was counted here. One that does not keep up misses some of it. */
-    sendCounts(counts: readonly unknown[]): void {
-      if (links.size === 0) return
-      const lines = Buffer.from(counts.map((each) => `${JSON.stringify(each)}\n`).join(''))
-      for (const link of links.values()) link.sendCounts(lines)
-    },
-
-    /** The address for peers. */
-    get address() {
-      return address
-    },
-
-    /** Agent addresses of all nodes, this one first. */
-    get agentAddresses(): readonly string[] {
-      return agentAddresses()
-    },
-
-    /** Calls the listener whenever the agent addresses have changed. */
-    followAddresses(listener: () => void): void {
-      onAddresses = listener
-    },
-
-    /** A peer that runs the management API, if any. */
-    get apiPeer() {
-      for (const { apiPeer } of links.values()) if (apiPeer !== undefined) return apiPeer
-      return undefined
-    },
-
-    /** Publishes a change of this node's row at once, and reads the registries of peers that are new in the list. */
-    async announce(): Promise<void> {
-      if (stopped) return
-      await beat().then(waitForSyncs, (error) => log.debug({ err: error }, 'node not announced'))
-    },
-
-    async start(): Promise<void> {
-      stopped = false
-      signedOff = false
-      const boundAddress = await listener?.start()
-      address = boundAddress && (options.advertise ?? boundAddress)
-      // Without the database, dial the peers of the last list.
-      const syncs = await beat().catch(async (error) => {
-        log.warn({ err: error }, 'node list unavailable')
-        return reconcileLinks(await nodes.list(), false)
-      })
-      await waitForSyncs(syncs)
-      scheduleBeat()
-    },
-
-    /** Removes this node from the list, so that agents and peers look for no new way to it. Links stay. */
-    async leave(): Promise<void> {
-      if (stopped || signedOff) return
-      // A node that has just joined is one that agents can move to.
-      await beat().catch((error) => log.debug({ err: error }, 'node list not read'))
-      await signOff()
-    },
-
-    /** Lets clients of peers finish. `agentsMoved`: new clients of the agents that could move have another way. */
-    async drain(limitMs: number, agentsMoved: boolean): Promise<void> {
-      if (!stopped) await publisher.drain(limitMs, agentsMoved)
-    },
-
-    async stop(): Promise<void> {
-      if (stopped) return
-      await signOff()
-      stopped = true
-      for (const link of links.values()) link.close()
-      links.clear()
-      publisher.close()
-      await listener?.stop()
-    },
   }
 }

@@ -6,7 +6,7 @@ import { systemClock } from '../../base/clock.ts'
 import { silentLog } from '../../base/log.ts'
 import { Secret } from '../../base/secret.ts'
 import { type LiveSession, Registry, type TunnelSpec } from '../../sessions/index.ts'
-import { type ClusterLimits, type ClusterOptions, createCluster } from '../cluster.ts'
+import { Cluster, type ClusterLimits, type ClusterOptions } from '../cluster.ts'
 import { NODE_NAME } from '../link.ts'
 
 /** The secret of the test nodes' database. */
@@ -61,7 +61,7 @@ export async function startNode(
   const registry =
     options.registry ??
     new Registry({ ports: { acquire: async (port) => port ?? 1, release() {} }, supersededMs })
-  const cluster = createCluster({
+  const cluster = new Cluster({
     ...{ nodes, id, registry, clock: systemClock, log: silentLog },
     secret: new Secret(secret),
     secureContext: () => createSecureContext(identity),
@@ -72,7 +72,7 @@ export async function startNode(
     onCounts: options.onCounts,
     limits: { beatMs: 20, introductionMs: 500, ...limits },
   })
-  registry.subscribe(cluster.onLive)
+  registry.subscribe((event) => cluster.onLive(event))
   await cluster.start()
   let stopping: Promise<void> | undefined
   const stop = () => {

@@ -10,7 +10,7 @@ import { createOutboundThread } from '../../base/outbound/outbound-thread.ts'
 import { sshFingerprint } from '../../base/ssh-fingerprint.ts'
 import { VERSION } from '../../base/version.ts'
 import { createAgentContexts, createGatewayCertificate } from '../../certs/index.ts'
-import { createCluster, NODE_NAME } from '../../cluster/index.ts'
+import { Cluster, NODE_NAME } from '../../cluster/index.ts'
 import {
   type CountUpdate,
   combineObservers,
@@ -210,7 +210,7 @@ async function wireRegistry(
   const peer = await resolvePeerAddress(settings, foundation.predecessor !== undefined)
   const cluster =
     peer &&
-    createCluster({
+    new Cluster({
       nodes: openNodes(store),
       id: randomUUID(),
       registry,
@@ -240,7 +240,7 @@ async function wireRegistry(
     // A change has no event of its own.
     if (!isChange(event)) events.onLive(event)
   })
-  if (cluster !== undefined) registry.subscribe(cluster.onLive)
+  if (cluster !== undefined) registry.subscribe((event) => cluster.onLive(event))
   return { registry, cluster, nodeCertificate }
 }
 
@@ -279,7 +279,7 @@ async function wireGateways(
   })
   const binder = createBinder({
     ...{ registry, reservations, address: addresses, resume, claims, clock },
-    published: cluster?.published,
+    published: cluster && (() => cluster.published()),
   })
   const shared = {
     registry,
