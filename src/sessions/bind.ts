@@ -39,24 +39,6 @@ export interface BinderOptions {
   maxTunnelsPerSession?: number
 }
 
-/** Turns bind requests into tunnels, or throws a `ProtocolError`. */
-export interface Binder {
-  bind(
-    session: LiveSession,
-    request: BindRequest,
-    open: TunnelSpec['open'],
-  ): Promise<LiveTunnel<EndpointAddress>>
-  bindLabels(
-    session: LiveSession,
-    request: LabelRequest,
-    open: TunnelSpec['open'],
-  ): Promise<LiveTunnel<LabelAddress>>
-  /** Removes a tunnel of the session; resolves once its name is released. */
-  unbind(session: LiveSession, bindId: string): Promise<void>
-  /** Allows or forbids other tunnels of the account to share the tunnel's name. */
-  setPooled(tunnel: LiveTunnel, pooled: boolean): void
-}
-
 const MAX_TUNNELS = 500
 /** Random addresses that are tried when other processes claim the same ones first. */
 const MAX_RANDOM_ATTEMPTS = 20
@@ -64,28 +46,140 @@ const MAX_RANDOM_ATTEMPTS = 20
 /** A spec with a public address and an id, which the claim needs. */
 type AddressSpec = TunnelSpec<EndpointAddress> & Required<Pick<TunnelSpec, 'identity'>>
 
-export function createBinder(options: BinderOptions): Binder {
-  const { registry, reservations, resume, claims } = options
-  const resolver = new AddressResolver(options)
-  const clock = options.clock ?? systemClock
-  const maxTunnels = options.maxTunnelsPerSession ?? MAX_TUNNELS
+/** Turns bind requests into tunnels, or throws a `ProtocolError`. */
+export class Binder {
+  readonly #options: BinderOptions
+  readonly #resolver: AddressResolver
+  readonly #clock: Clock
+  readonly #maxTunnels: number
   /** Binds in progress. They count as tunnels: a session can send any number at once. */
-  const pendingBinds = new WeakMap<LiveSession, number>()
+  readonly #pendingBinds = new WeakMap<LiveSession, number>()
 
-  function requireCapacity(session: LiveSession, bindId: string | undefined): void {
-    const tunnels = registry.tunnelsIn(session)
-    if (tunnels.length + (pendingBinds.get(session) ?? 0) < maxTunnels) return
+  constructor(options: BinderOptions) {
+    this.#options = options
+    this.#resolver = new AddressResolver(options)
+    this.#clock = options.clock ?? systemClock
+    this.#maxTunnels = options.maxTunnelsPerSession ?? MAX_TUNNELS
+  }
+
+  async bind(
+    session: LiveSession,
+    request: BindRequest,
+    open: TunnelSpec['open'],
+  ): Promise<LiveTunnel<EndpointAddress>> {
+    this.#requireCapacity(session, request.Id)
+    this.#addPending(session, 1)
+    try {
+      const tunnel = await this.#bindAddress(session, request, open)
+      await this.#options.published?.()
+      return tunnel
+    } finally {
+      this.#addPending(session, -1)
+    }
+  }
+
+  async bindLabels(
+    session: LiveSession,
+    request: LabelRequest,
+    open: TunnelSpec['open'],
+  ): Promise<LiveTunnel<LabelAddress>> {
+    const { registry, published } = this.#options
+    this.#requireCapacity(session, undefined)
+    const requested = readLabelRequest(request)
+    requireAllowedLabels(session, request.Labels)
+    const tunnel = registry.bind(session, {
+      ...requested,
+      bindId: randomUUID(),
+      name: '',
+      description: '',
+      poolingEnabled: false,
+      poolingWeight: 1,
+      options: { proxyProto: 0 },
+      open,
+    })
+    await published?.()
+    return tunnel
+  }
+
+  /** Removes a tunnel of the session; resolves once its name is released. */
+  async unbind(session: LiveSession, bindId: string): Promise<void> {
+    this.#options.registry.unbind(session, bindId)
+    await this.#options.claims?.settled()
+  }
+
+  /** Allows or forbids other tunnels of the account to share the tunnel's name. */
+  setPooled(tunnel: LiveTunnel, pooled: boolean): void {
+    tunnel.poolingEnabled = pooled
+    this.#options.claims?.setPooled(tunnel.id, pooled)
+  }
+
+  #requireCapacity(session: LiveSession, bindId: string | undefined): void {
+    const tunnels = this.#options.registry.tunnelsIn(session)
+    if (tunnels.length + (this.#pendingBinds.get(session) ?? 0) < this.#maxTunnels) return
     if (tunnels.some((tunnel) => tunnel.bindId === bindId)) return
-    throw protocolError('too_many_tunnels', String(maxTunnels))
+    throw protocolError('too_many_tunnels', String(this.#maxTunnels))
+  }
+
+  #addPending(session: LiveSession, count: number): void {
+    this.#pendingBinds.set(session, (this.#pendingBinds.get(session) ?? 0) + count)
+  }
+
+  async #bindAddress(
+    session: LiveSession,
+    request: BindRequest,
+    open: TunnelSpec['open'],
+  ): Promise<LiveTunnel<EndpointAddress>> {
+    const { registry, reservations, resume } = this.#options
+    const { proto, opts, bindings, spec: requested } = readBindRequest(request)
+    const previousUrl = resume.verifyBindToken(request.Extra?.Token ?? '', session.credentialId)
+    const baseSpec = { ...requested, bindId: request.Id || randomUUID(), open }
+
+    for (let attempt = 1; ; attempt++) {
+      const resolved = await this.#resolver.resolve(session, proto, opts, bindings, previousUrl)
+      const startedAt = this.#clock.now()
+      const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
+      try {
+        await requireCookieDomain(requested.options, resolved.address, (name) =>
+          reservations.ownsDomain(session.accountId, name),
+        )
+        return resolved.isRandom
+          ? await this.#bindRandom(session, spec)
+          : await this.#bindRequested(session, spec, previousUrl)
+      } catch (error) {
+        if (isPublicPort(resolved.address)) registry.releasePort(resolved.address.port)
+        const rejection = claimError(error, resolved.address.url)
+        // Another process chose the same one, and its claim came first.
+        if (resolved.isRandom && isTaken(rejection) && attempt < MAX_RANDOM_ATTEMPTS) continue
+        throw rejection
+      }
+    }
+  }
+
+  async #bindRequested(session: LiveSession, spec: AddressSpec, previousUrl: string | undefined) {
+    const heldBefore = previousUrl === spec.address.url
+    try {
+      return await this.#claimAndBind(session, spec, heldBefore)
+    } catch (error) {
+      await this.#probeHolders(session, spec, error)
+      return this.#claimAndBind(session, spec, heldBefore)
+    }
+  }
+
+  /** A random address is claimed for this tunnel alone, and may be pooled from then on: two that ask at once get two. */
+  async #bindRandom(session: LiveSession, spec: AddressSpec) {
+    const tunnel = await this.#claimAndBind(session, spec, false, false)
+    if (spec.poolingEnabled) this.#options.claims?.setPooled(tunnel.id, true)
+    return tunnel
   }
 
   /** Claims the name, then publishes the tunnel. */
-  async function claimAndBind(
+  async #claimAndBind(
     session: LiveSession,
     spec: AddressSpec,
     heldBefore: boolean,
     pooled = spec.poolingEnabled,
   ): Promise<LiveTunnel<EndpointAddress>> {
+    const { registry, claims } = this.#options
     const fence = await claims?.claim(
       {
         ...claimNameOf(spec.address),
@@ -114,19 +208,10 @@ export function createBinder(options: BinderOptions): Binder {
    * Probes the sessions that hold a name when they belong to the same credential: a vanished machine must not block its
    * own user (decision 126). Returns when all of them are dead; otherwise throws why the name is not available.
    */
-  async function probeHolders(session: LiveSession, spec: AddressSpec, error: unknown): Promise<void> {
+  async #probeHolders(session: LiveSession, spec: AddressSpec, error: unknown): Promise<void> {
     const rejection = claimError(error, spec.address.url)
     if (!isTaken(rejection)) throw rejection
-    const holders =
-      error instanceof ClaimRejected
-        ? error.holders.map(({ session: id, credential }) => ({
-            credential,
-            session: registry.session(session.accountId, id),
-          }))
-        : registry.holdersOf(spec.address).map((tunnel) => ({
-            credential: tunnel.credentialId,
-            session: tunnel.session,
-          }))
+    const holders = this.#holdersOf(session, spec, error)
     if (holders.length === 0 || holders.some(({ credential }) => credential !== session.credentialId))
       throw rejection
     const outcomes = await Promise.all(
@@ -138,97 +223,18 @@ export function createBinder(options: BinderOptions): Binder {
     if (outcomes.includes('unknown')) throw protocolError('name_expiring', spec.address.url)
   }
 
-  async function bindTunnel(
-    session: LiveSession,
-    request: BindRequest,
-    open: TunnelSpec['open'],
-  ): Promise<LiveTunnel<EndpointAddress>> {
-    const { proto, opts, bindings, spec: requested } = readBindRequest(request)
-    const previousUrl = resume.verifyBindToken(request.Extra?.Token ?? '', session.credentialId)
-    const baseSpec = { ...requested, bindId: request.Id || randomUUID(), open }
-
-    for (let attempt = 1; ; attempt++) {
-      const resolved = await resolver.resolve(session, proto, opts, bindings, previousUrl)
-      const startedAt = clock.now()
-      const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
-      try {
-        await requireCookieDomain(requested.options, resolved.address, (name) =>
-          reservations.ownsDomain(session.accountId, name),
-        )
-        return resolved.isRandom
-          ? await bindRandom(session, spec)
-          : await bindRequested(session, spec, previousUrl)
-      } catch (error) {
-        if (isPublicPort(resolved.address)) registry.releasePort(resolved.address.port)
-        const rejection = claimError(error, resolved.address.url)
-        // Another process chose the same one, and its claim came first.
-        if (resolved.isRandom && isTaken(rejection) && attempt < MAX_RANDOM_ATTEMPTS) continue
-        throw rejection
-      }
-    }
-  }
-
-  async function bindRequested(session: LiveSession, spec: AddressSpec, previousUrl: string | undefined) {
-    const heldBefore = previousUrl === spec.address.url
-    try {
-      return await claimAndBind(session, spec, heldBefore)
-    } catch (error) {
-      await probeHolders(session, spec, error)
-      return claimAndBind(session, spec, heldBefore)
-    }
-  }
-
-  /** A random address is claimed for this tunnel alone, and may be pooled from then on: two that ask at once get two. */
-  async function bindRandom(session: LiveSession, spec: AddressSpec) {
-    const tunnel = await claimAndBind(session, spec, false, false)
-    if (spec.poolingEnabled) claims?.setPooled(tunnel.id, true)
-    return tunnel
-  }
-
-  function addPending(session: LiveSession, count: number): void {
-    pendingBinds.set(session, (pendingBinds.get(session) ?? 0) + count)
-  }
-
-  return {
-    async bind(session, request, open) {
-      requireCapacity(session, request.Id)
-      addPending(session, 1)
-      try {
-        const tunnel = await bindTunnel(session, request, open)
-        await options.published?.()
-        return tunnel
-      } finally {
-        addPending(session, -1)
-      }
-    },
-
-    async unbind(session, bindId) {
-      registry.unbind(session, bindId)
-      await claims?.settled()
-    },
-
-    setPooled(tunnel, pooled) {
-      tunnel.poolingEnabled = pooled
-      claims?.setPooled(tunnel.id, pooled)
-    },
-
-    async bindLabels(session, request, open) {
-      requireCapacity(session, undefined)
-      const requested = readLabelRequest(request)
-      requireAllowedLabels(session, request.Labels)
-      const tunnel = registry.bind(session, {
-        ...requested,
-        bindId: randomUUID(),
-        name: '',
-        description: '',
-        poolingEnabled: false,
-        poolingWeight: 1,
-        options: { proxyProto: 0 },
-        open,
-      })
-      await options.published?.()
-      return tunnel
-    },
+  /** The sessions that hold a name: those of the rejected claim, or those of the registry when it rejected the tunnel. */
+  #holdersOf(session: LiveSession, spec: AddressSpec, error: unknown) {
+    const { registry } = this.#options
+    return error instanceof ClaimRejected
+      ? error.holders.map(({ session: id, credential }) => ({
+          credential,
+          session: registry.session(session.accountId, id),
+        }))
+      : registry.holdersOf(spec.address).map((tunnel) => ({
+          credential: tunnel.credentialId,
+          session: tunnel.session,
+        }))
   }
 }
 

@@ -1,13 +1,13 @@
 /**
  * Connections of agents and SSH clients come in; tunnels come out. `Registry` owns which tunnel is bound at which public
- * address, the two gateways accept and authenticate connections, and `createBinder` turns bind requests into tunnels.
+ * address, the two gateways accept and authenticate connections, and `Binder` turns bind requests into tunnels.
  * May use base, protocol, resources, auth and naming. Begin with `tunnel.ts` (what the edge sees), then `registry.ts`,
  * `bind.ts` (with `bind-request.ts`, which needs no server), `agent-connection.ts` and `live-agent-session.ts`. `ssh/` holds the SSH gateway, which ends in the same registry; `testing/` the
  * harness of this folder's tests.
  */
 export { ConnectionLost } from '../protocol/index.ts'
 export { createAgentGateway } from './agent-gateway.ts'
-export { createBinder } from './bind.ts'
+export { Binder } from './bind.ts'
 export { followCloudEndpoints } from './cloud-endpoints.ts'
 export { Legs, type LegView } from './legs.ts'
 export type { LiveEvent } from './live-event.ts'

@@ -7,7 +7,7 @@ import { Admission } from '../../src/base/io/admission.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { Secret } from '../../src/base/secret.ts'
 import {
-  createBinder,
+  Binder,
   createHostIdentity,
   createResumeTokens,
   createSshGateway,
@@ -44,7 +44,7 @@ export async function startGateway(
   const resume = createResumeTokens(new Secret(randomBytes(32)))
   const gateway = createSshGateway({
     registry,
-    binder: createBinder({ registry, reservations: names, address, resume }),
+    binder: new Binder({ registry, reservations: names, address, resume }),
     address,
     hostIdentity: createHostIdentity(new Secret(generateHostKeys())),
     requestLog: new RequestLog(),

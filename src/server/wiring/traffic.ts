@@ -25,9 +25,9 @@ import { createNameWatch, createReservations } from '../../naming/index.ts'
 import type { IpLocation } from '../../policy/index.ts'
 import type { SessionLocation } from '../../resources/index.ts'
 import {
+  Binder,
   type ClientInfo,
   createAgentGateway,
-  createBinder,
   createResumeTokens,
   createSshGateway,
   type LiveEvent,
@@ -277,7 +277,7 @@ async function wireGateways(
     if (event.type === 'tunnel_started') nameWatch.add(event.tunnel)
     else if (event.type === 'tunnel_stopped') nameWatch.remove(event.tunnel)
   })
-  const binder = createBinder({
+  const binder = new Binder({
     ...{ registry, reservations, address: addresses, resume, claims, clock },
     published: cluster && (() => cluster.published()),
   })

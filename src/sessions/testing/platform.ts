@@ -10,7 +10,7 @@ import { Secret } from '../../base/secret.ts'
 import { createNameWatch, type NameWatch, type Reservations } from '../../naming/index.ts'
 import { type AgentSession, type AgentSessionOptions, connectAgentSession } from '../../protocol/index.ts'
 import { type AgentGateway, type AgentGatewayOptions, createAgentGateway } from '../agent-gateway.ts'
-import { type BinderOptions, createBinder } from '../bind.ts'
+import { Binder, type BinderOptions } from '../bind.ts'
 import type { LiveEvent } from '../live-event.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
 import type { PublicAddress } from '../public-address.ts'
@@ -90,7 +90,7 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     ...options.address,
   }
   const resume = createResumeTokens(new Secret(options.resumeKey ?? randomBytes(32)))
-  const binder = createBinder({
+  const binder = new Binder({
     ...(options.claims && { claims: options.claims }),
     registry,
     reservations: names,
