@@ -13,7 +13,7 @@ import { openRootAuthority } from '../../certs/index.ts'
 import { createAccountWithPassword, createPasswords } from '../../dashboard/index.ts'
 import { GRACE_MS, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
-import { openNameClaims, openStore, type Store } from '../../store/index.ts'
+import { type DurableStore, openNameClaims, openStore, type Store } from '../../store/index.ts'
 import { PlatformAddresses } from '../addresses.ts'
 import { isSharedSource, openAgentPort, type ProcessListeners } from '../agent-port.ts'
 import { ApiStreams } from '../api-streams.ts'
@@ -86,21 +86,17 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 export async function openFoundation(
   serverSettings: ServerSettings,
   limits: ServerLimits,
-  { cleanup, logOf, worker, predecessor, early }: ProcessContext,
+  context: ProcessContext,
 ) {
   const clock: Clock = systemClock
-  const { dataDir, roles } = serverSettings
-  cleanup.defer(
-    predecessor === undefined
-      ? lockRoles(dataDir, roles, worker?.number)
-      : inheritRoleLocks(dataDir, roles, predecessor.ended, worker?.number),
-  )
+  const { cleanup, logOf, worker, predecessor, early } = context
+  lockDataDir(serverSettings, context)
   const listeners = early?.listeners ?? new Listeners(predecessor)
-  const count = worker === undefined ? countWorkers(serverSettings) : 0
-  if (worker === undefined && isLimitedByPeerAddress(serverSettings))
-    logOf('server').info('one worker, because --peer-addr is set: --workers N runs more')
   const connectionLimits = computeConnectionLimits(await openFilesLimit())
   const proxyTrust = createProxyTrust(serverSettings, connectionLimits.clients, logOf)
+  const workerCount = worker === undefined ? countWorkers(serverSettings) : 0
+  if (worker === undefined && isLimitedByPeerAddress(serverSettings))
+    logOf('server').info('one worker, because --peer-addr is set: --workers N runs more')
   // Each worker takes it over from the one that it replaces.
   const isTakenOver = predecessor?.workers !== undefined
   const agentPort =
@@ -110,12 +106,12 @@ export async function openFoundation(
       : await openAgentPort(serverSettings, { isWorker: worker !== undefined, listen: listeners.listen }))
   cleanup.defer(() => agentPort?.listener.close())
   const workers =
-    count === 0
+    workerCount === 0
       ? undefined
       : new Workers({
           settings: { ...serverSettings, agentAddr: agentPort?.address },
           limits,
-          count,
+          count: workerCount,
           predecessor,
           onCommit() {
             void store.catchUp()
@@ -139,25 +135,10 @@ export async function openFoundation(
   cleanup.defer(() => store.close())
   const root = await openRootAuthority({ store, dataDir: settings.dataDir, clock, log: logOf('server') })
   const passwords = createPasswords(limits.passwordCost)
-  const existing = await firstAccount(store)
-  const createdAccount =
-    existing === undefined
-      ? await createAccountWithPassword({ store, passwords, clock }, 'default', `admin@${settings.domain}`)
-      : undefined
+  const account = await ensureAccount({ store, passwords, clock }, settings)
   const outbound = createOutbound({ allow: settings.outboundAllow })
   cleanup.defer(() => outbound.close())
-
-  const nodeId = predecessor === undefined ? await loadNodeId(dataDir, worker?.number) : randomUUID()
-  const nameSpans = { graceMs: limits.graceMs ?? GRACE_MS, cooldownMs: settings.nameCooldown }
-  const claims = new NameClaims({
-    rows: openNameClaims(store),
-    nodeId,
-    startId: randomUUID(),
-    spans: nameSpans,
-    clock,
-    log: logOf('naming'),
-    ...(limits.claims && { limits: limits.claims }),
-  })
+  const naming = await createClaims(store, settings, limits, { ...context, clock })
   return {
     settings,
     /** The processes that carry the traffic; undefined when this one does, or when it is one of them. */
@@ -177,20 +158,62 @@ export async function openFoundation(
     auth: createAuth({ store, clock }),
     restrictions: createIpRestrictions({ store, log: logOf('auth') }),
     passwords,
-    createdAccount,
-    operatorAccount: createdAccount?.accountId ?? existing?.id ?? '',
+    ...account,
     outbound,
     addresses: new PlatformAddresses(settings),
     apiStreams: new ApiStreams(),
     connectionLimits,
     agentPort,
     ...proxyTrust,
-    nodeId,
-    nameSpans,
-    claims,
-    tunnels: new TunnelDirectory(() => claims.serving),
+    ...naming,
     hasRole: (role: RoleName) => settings.roles.has(role),
   }
+}
+
+/** Locks the data directory for the roles of this process until it ends. */
+function lockDataDir(
+  { dataDir, roles }: ServerSettings,
+  { cleanup, worker, predecessor }: ProcessContext,
+): void {
+  cleanup.defer(
+    predecessor === undefined
+      ? lockRoles(dataDir, roles, worker?.number)
+      : inheritRoleLocks(dataDir, roles, predecessor.ended, worker?.number),
+  )
+}
+
+/** The account of the operator: the first one, which a new database gets now. */
+async function ensureAccount(
+  dependencies: Parameters<typeof createAccountWithPassword>[0],
+  { domain }: ServerSettings,
+) {
+  const existing = await firstAccount(dependencies.store)
+  const createdAccount =
+    existing === undefined
+      ? await createAccountWithPassword(dependencies, 'default', `admin@${domain}`)
+      : undefined
+  return { createdAccount, operatorAccount: createdAccount?.accountId ?? existing?.id ?? '' }
+}
+
+/** The claims on public names that this node holds, and the tunnels that they let it serve. */
+async function createClaims(
+  store: DurableStore,
+  { dataDir, nameCooldown }: ServerSettings,
+  limits: ServerLimits,
+  { worker, predecessor, logOf, clock }: ProcessContext & { readonly clock: Clock },
+) {
+  const nodeId = predecessor === undefined ? await loadNodeId(dataDir, worker?.number) : randomUUID()
+  const nameSpans = { graceMs: limits.graceMs ?? GRACE_MS, cooldownMs: nameCooldown }
+  const claims = new NameClaims({
+    rows: openNameClaims(store),
+    nodeId,
+    startId: randomUUID(),
+    spans: nameSpans,
+    clock,
+    log: logOf('naming'),
+    ...(limits.claims && { limits: limits.claims }),
+  })
+  return { nodeId, nameSpans, claims, tunnels: new TunnelDirectory(() => claims.serving) }
 }
 
 /** What the settings say of proxies in front of this server. */
