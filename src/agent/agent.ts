@@ -53,6 +53,7 @@ export class Agent {
   readonly #options: AgentOptions
   readonly #captureFile: CaptureFile | undefined
   readonly #listeners = new Set<() => void>()
+  readonly #noticeListeners = new Set<(notice: string) => void>()
   #updateTimer: NodeJS.Timeout | undefined
 
   constructor(options: AgentOptions) {
@@ -151,6 +152,21 @@ export class Agent {
   follow(onChange: () => void): () => void {
     this.#listeners.add(onChange)
     return () => this.#listeners.delete(onChange)
+  }
+
+  /** Tells the user what no tunnel shows, such as an endpoint that cannot be opened. */
+  notice(text: string): void {
+    fanOut(
+      this.#noticeListeners,
+      (listener) => listener(text),
+      (error) => this.#onListenerError(error),
+    )
+  }
+
+  /** Calls the listener for each notice from now on. */
+  followNotices(onNotice: (notice: string) => void): () => void {
+    this.#noticeListeners.add(onNotice)
+    return () => this.#noticeListeners.delete(onNotice)
   }
 
   /** Why this agent does not support a command; empty when it does. */

@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import { startHttp } from '../../../test/support/local-server.ts'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
+import { protocolError } from '../../protocol/index.ts'
 import { type Container, ContainerEngine } from '../docker/engine.ts'
 import { ContainerFollower } from '../docker/follower.ts'
 import { startAgent } from '../testing/agent.ts'
@@ -82,16 +83,18 @@ async function follow(t: TestContext, product: keyof typeof END_FILTERS = 'Docke
   const gateway = await TestGateway.start(t)
   const engine = await startEngine(t, product)
   const { agent, lines } = startAgent(t, gateway)
+  const notices: string[] = []
   const follower = new ContainerFollower({
     engine: new ContainerEngine(engine.host),
     tunnels: agent.tunnels,
     specsOf: specsOfLabels,
+    notice: (text) => notices.push(text),
     log: agent.log,
   })
   t.after(() => follower.close())
   void follower.run()
   await eventually(() => engine.followers.size > 0)
-  return { gateway, engine, lines, tunnels: agent.tunnels }
+  return { gateway, engine, lines, notices, tunnels: agent.tunnels }
 }
 
 for (const product of ['Docker', 'Podman'] as const)
@@ -134,8 +137,8 @@ test('changes that happen while the engine is away are noticed when it is back',
   assert.equal(tunnels.get('kept'), kept)
 })
 
-test('unusable labels of one container are logged, and do not affect others', async (t) => {
-  const { engine, tunnels, lines } = await follow(t)
+test('unusable labels of one container are logged and told once, and do not affect others', async (t) => {
+  const { engine, tunnels, lines, notices } = await follow(t)
   engine.start('wrong', { 'adit.http': '80', 'adit.basic-aut': 'a:b' })
   engine.start('right', { 'adit.http': '80' })
   await eventually(() => tunnels.get('right'))
@@ -144,6 +147,28 @@ test('unusable labels of one container are logged, and do not affect others', as
     lines.join(''),
     /container=wrong err="there is no label adit\.basic-aut; did you mean adit\.basic-auth\?"/,
   )
+  assert.deepEqual(notices, [
+    'The labels of the container wrong cannot be used: there is no label adit.basic-aut; did you mean adit.basic-auth?',
+  ])
+})
+
+test('that the server rejects the endpoint of a container is told once, and again after it came back', async (t) => {
+  const { gateway, engine, notices, tunnels } = await follow(t)
+  const rejection = protocolError('options_invalid', 'not this one.')
+
+  gateway.bindError = rejection
+  engine.start('web', { 'adit.http': '80' })
+  await eventually(() => notices.length > 0)
+  engine.stop('web')
+  gateway.bindError = undefined
+  engine.start('other', { 'adit.http': '81' })
+  await eventually(() => tunnels.get('other'))
+  gateway.bindError = rejection
+  engine.start('web', { 'adit.http': '80' })
+  await eventually(() => notices.length > 1)
+
+  assert.match(notices[0]!, /^The endpoint of the container web cannot be opened: .*not this one\.$/)
+  assert.deepEqual(notices, [notices[0], notices[0]])
 })
 
 test('labels become the definition of a tunnel', () => {
@@ -174,6 +199,11 @@ test('labels become the definition of a tunnel', () => {
   assert.match(JSON.stringify(specsOfLabels(container({ 'adit.http': '80', 'adit.policy': policy }))), /deny/)
   assert.deepEqual(specsOfLabels(container({ 'com.example': '80' })), [])
   assert.throws(() => specsOfLabels(container({ 'adit.http': 'no port' })))
+  assert.throws(() => specsOfLabels(container({ 'adit.htp': '80' })), /did you mean adit\.http\?/)
+  assert.throws(
+    () => specsOfLabels(container({ 'adit.url': 'https://a.test' })),
+    /adit\.url needs one of adit\.http, adit\.tcp, adit\.tls beside it/,
+  )
 })
 
 test('an engine that is not there is named together with the next step', async () => {

@@ -37,6 +37,7 @@ export async function dockerCommand(values: FlagValues, env: NodeJS.ProcessEnv &
         engine,
         tunnels: agent.tunnels,
         specsOf: (container) => withLocalSchemes(specsOfLabels(container)),
+        notice: (text) => agent.notice(text),
         log: agent.log,
       })
       void follower.run()
@@ -58,6 +59,8 @@ export function specsOfLabels({ name, labels, address }: Container): AgentTunnel
     const target = own.find(([label]) => label === kind)?.[1]
     return target === undefined ? [] : [{ kind, target }]
   })
+  const [first] = options
+  if (requested.length === 0 && first !== undefined) throw new Error(describeMissingKind(first[0]))
   return requested.map(({ kind, target }) => {
     const definition = {
       ...toDefinition(ENDPOINT_FLAGS[kind], flagValues(kind, options)),
@@ -70,6 +73,15 @@ export function specsOfLabels({ name, labels, address }: Container): AgentTunnel
     if (!parsed || problems.length > 0) throw new Error(problems.map(({ message }) => message).join(' '))
     return toTunnelSpec(requested.length === 1 ? name : `${name}-${kind}`, parsed)
   })
+}
+
+/** What is wrong with labels of which none says what to forward. */
+function describeMissingKind(label: string): string {
+  const flags = KINDS.flatMap((kind) => ENDPOINT_FLAGS[kind].map(({ name }) => name))
+  const known = [...flags, POLICY_LABEL]
+  const nearest = known.includes(label) ? undefined : findNearest(label, [...KINDS, ...known])
+  if (nearest !== undefined) return `there is no label ${PREFIX}${label}; did you mean ${PREFIX}${nearest}?`
+  return `${PREFIX}${label} needs one of ${KINDS.map((kind) => PREFIX + kind).join(', ')} beside it`
 }
 
 /** A container in the network of the host has no address of its own. */

@@ -13,6 +13,8 @@ interface FollowerOptions {
   readonly tunnels: Pick<Tunnels, 'start' | 'stop'>
   /** The tunnels that the labels of a container ask for. */
   specsOf(container: Container): AgentTunnelSpec[]
+  /** Tells the user why a container has no endpoint. */
+  notice(text: string): void
   readonly log: AgentLog
 }
 
@@ -33,6 +35,8 @@ export class ContainerFollower {
   readonly #options: FollowerOptions
   readonly #stop = new AbortController()
   readonly #tunnels = new Map<string, Followed>()
+  /** Why which container or tunnel is missing, as the user was told. */
+  readonly #told = new Map<string, string>()
   #isReconciling = false
   #isStale = false
   #retry: NodeJS.Timeout | undefined
@@ -99,6 +103,8 @@ export class ContainerFollower {
     for (const container of containers)
       for (const spec of this.#specsOf(container))
         desired.set(spec.name, { spec, text: JSON.stringify(spec) })
+    const names = new Set([...containers.map(({ name }) => name), ...desired.keys()])
+    for (const name of this.#told.keys()) if (!names.has(name)) this.#told.delete(name)
     const obsolete = [...this.#tunnels].filter(([name, { text }]) => desired.get(name)?.text !== text)
     await Promise.all(obsolete.map(([name, followed]) => this.#stopTunnel(name, followed)))
     for (const [name, { spec, text }] of desired)
@@ -109,27 +115,37 @@ export class ContainerFollower {
     try {
       return this.#options.specsOf(container)
     } catch (error) {
+      const { name } = container
+      const reason = errorMessage(error)
       this.#options.log.warn('labels of container not usable', {
         obj: 'docker',
-        container: container.name,
-        err: errorMessage(error),
+        container: name,
+        err: reason,
       })
+      this.#tellOnce(name, `The labels of the container ${name} cannot be used: ${reason}`)
       return []
     }
+  }
+
+  /** A container is listed often, and a tunnel that cannot start is tried again and again. */
+  #tellOnce(name: string, text: string): void {
+    if (this.#told.get(name) === text) return
+    this.#told.set(name, text)
+    this.#options.notice(text)
   }
 
   async #start(spec: AgentTunnelSpec): Promise<boolean> {
     const { tunnels, log } = this.#options
     try {
       await tunnels.start(spec)
+      this.#told.delete(spec.name)
       return true
     } catch (error) {
-      log.warn('tunnel of container not started', {
-        obj: 'docker',
-        name: spec.name,
-        err: errorMessage(error),
-      })
-      this.#tunnels.delete(spec.name)
+      const { name } = spec
+      const reason = errorMessage(error)
+      log.warn('tunnel of container not started', { obj: 'docker', name, err: reason })
+      this.#tellOnce(name, `The endpoint of the container ${name} cannot be opened: ${reason}`)
+      this.#tunnels.delete(name)
       this.#retryLater()
       return false
     }

@@ -11,13 +11,14 @@ import { isServed } from '../tunnels/local-listeners.ts'
 /** Advice about the running tunnels: the finding, then one line for each remedy. */
 export type Hint = readonly [finding: string, ...remedies: string[]]
 
-/** Watches the tunnels and gives each hint once. The returned function stops it. */
+/** Watches the tunnels and gives each hint once, and passes on notices. The returned function stops it. */
 export function followHints(agent: Agent, onHint: (hint: Hint) => void, lookup?: SystemLookup): () => void {
   const unfollows = [
     followUrls(agent, onHint, lookup),
     followUnserved(agent, (address) =>
       onHint([`Nothing listens at ${address} yet: start the service there, or correct the address.`]),
     ),
+    agent.followNotices((notice) => onHint([notice])),
   ]
   return () => {
     for (const unfollow of unfollows) unfollow()

@@ -25,6 +25,8 @@ export interface ScreenOptions {
 
 const REFRESH_INTERVAL_MS = 1000
 const RENDER_DELAY_MS = 100
+/** Containers come and go, each with its own. */
+const MAX_HINTS = 10
 const CURSOR_HOME = '\u001b[H'
 
 /** Shows the live screen; the returned function removes it. */
@@ -80,7 +82,10 @@ function nextQrTunnel(
 
 function useHints(agent: Agent): readonly Hint[] {
   const [hints, setHints] = useState<readonly Hint[]>([])
-  useEffect(() => followHints(agent, (hint) => setHints((earlier) => [...earlier, hint])), [agent])
+  useEffect(
+    () => followHints(agent, (hint) => setHints((earlier) => [...earlier, hint].slice(-MAX_HINTS))),
+    [agent],
+  )
   return hints
 }
 
