@@ -18,7 +18,10 @@ export function followHints(agent: Agent, onHint: (hint: Hint) => void, lookup?:
     followUnserved(agent, (address) =>
       onHint([`Nothing listens at ${address} yet: start the service there, or correct the address.`]),
     ),
-    agent.followNotices((notice) => onHint([notice])),
+    agent.followNotices((notice) => {
+      const [finding = '', ...remedies] = notice.split('\n')
+      onHint([finding, ...remedies])
+    }),
   ]
   return () => {
     for (const unfollow of unfollows) unfollow()
