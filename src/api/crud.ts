@@ -15,6 +15,7 @@ import {
 } from '../store/index.ts'
 import { changesBetween } from './audit-changes.ts'
 import type { ApiCall, CommitContext, WriteContext } from './call.ts'
+import { leftOutValues, storedLeftOut } from './left-out.ts'
 import { listPage } from './list-page.ts'
 import { type PageRequest, requirePrefix } from './paging.ts'
 import { fieldProblem, problem } from './problems.ts'
@@ -83,11 +84,9 @@ function renderRow({ resource }: Behaviour, row: Row, call: ApiCall, computed?: 
     uri: `${resource.relativeUri ? '' : call.config.apiUrl()}${path}/${row.id}`,
     created_at: formatTimestamp(row.createdAt),
   }
-  return resource.render(
-    record,
-    computed === undefined ? identity : Object.assign(identity, computed),
-    call.renderContext,
-  )
+  if (computed !== undefined) Object.assign(identity, computed)
+  if (call.isOlderProvider) Object.assign(identity, leftOutValues(record))
+  return resource.render(record, identity, call.renderContext)
 }
 
 /** Replaces an error of the store by the problem the caller sees. */
@@ -169,7 +168,11 @@ export async function create(
   resource.verify(record)
 
   const preparation = await behaviour.prepare?.(record, context)
-  record = { ...(preparation?.record ?? record), managed_name: call.managedName ?? null }
+  record = {
+    ...(preparation?.record ?? record),
+    managed_name: call.managedName ?? null,
+    ...storedLeftOut('create', resource.kind, call, body),
+  }
   const row = await call.store
     .write(authorOf(call), async (tx) => {
       await requireGuardRole(record, { ...context, tx })
@@ -234,6 +237,7 @@ export async function update(
   const change = (record: Body) => ({
     ...record,
     ...resource.parseUpdate(withStoredSecrets(body, record, resource.revealed)),
+    ...storedLeftOut('update', resource.kind, call, body),
   })
   const row = await rewrite(behaviour, call, id, parents, change, body)
   return render(behaviour, row, call)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shareApi, startApi, type TestApi, type TestResponse } from '../../test/support/api.ts'
 import { createOnline } from '../../test/support/online.ts'
-import { nextNumber } from '../../test/support/samples.ts'
+import { certificates, nextNumber } from '../../test/support/samples.ts'
 
 const { fresh } = await shareApi()
 
@@ -272,6 +272,65 @@ test('clients that cannot parse an empty response get an empty object', async ()
     assert.equal(answer.status, status, agent)
     assert.deepEqual(answer.body, status === 200 ? {} : '', agent)
   }
+})
+
+test('what the configuration of the older Terraform provider leaves out is null for it, and for it alone', async () => {
+  const api = await fresh()
+  const provider = original(api, { 'user-agent': 'ngrok-api-client/0' })
+  const domain = `left${nextNumber()}.example.com`
+  const policy = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
+  const policyOf = async (call: typeof provider, id: string) =>
+    (await call('GET', `/reserved_domains/${id}`)).body.certificate_management_policy
+
+  const { id } = (await provider('POST', '/reserved_domains', { body: { domain } })).body
+  const { id: other } = await api.call.create('/reserved_domains', { domain: `of.${domain}` })
+
+  assert.equal(await policyOf(provider, id), null)
+  assert.equal((await policyOf(original(api), id)).authority, 'letsencrypt')
+  assert.equal((await policyOf(provider, other)).authority, 'letsencrypt')
+  // Writes of other clients do not change what the configuration holds.
+  await original(api)('PATCH', `/reserved_domains/${id}`, { body: { certificate_management_policy: policy } })
+  assert.equal(await policyOf(provider, id), null)
+  await provider('PATCH', `/reserved_domains/${id}`, { body: { certificate_management_policy: policy } })
+  assert.deepEqual(await policyOf(provider, id), policy)
+  await provider('PATCH', `/reserved_domains/${id}`, { body: { description: 'x' } })
+  assert.equal(await policyOf(provider, id), null)
+  assert.deepEqual(await policyOf(original(api), id), policy)
+})
+
+test('the older Terraform provider sees an uploaded certificate, and not one that it left to the server', async () => {
+  const api = await fresh()
+  const provider = original(api, { 'user-agent': 'ngrok-api-client/0' })
+  const { leaf } = await certificates()
+  const uploaded = await api.call.create('/tls_certificates', {
+    certificate_pem: leaf.cert,
+    private_key_pem: leaf.key,
+  })
+  const body = { domain: `own${nextNumber()}.example.com`, certificate_id: uploaded.id }
+
+  const { id } = (await provider('POST', '/reserved_domains', { body })).body
+
+  assert.equal((await provider('GET', `/reserved_domains/${id}`)).body.certificate.id, uploaded.id)
+})
+
+test('the older Terraform provider sees the vault of a secret as its configuration names it', async () => {
+  const api = await fresh()
+  const provider = original(api, { 'user-agent': 'ngrok-api-client/0' })
+  const vault = await api.call.create('/vaults', { name: 'shared' })
+  const names = { id: { vault_id: vault.id }, name: { vault_name: 'shared' } }
+  const vaultOf = async (call: typeof provider, body: object) => {
+    const secret = { name: `s${nextNumber()}`, value: 'x', ...body }
+    const { id } = (await provider('POST', '/vault_secrets', { body: secret })).body
+    const change = await provider('PATCH', `/vault_secrets/${id}`, { body: { description: 'changed' } })
+    assert.equal(change.status, 200)
+    const shown = (await call('GET', `/vault_secrets/${id}`)).body
+    return [shown.vault?.id, shown.vault_name]
+  }
+
+  assert.deepEqual(await vaultOf(provider, names.id), [vault.id, null])
+  assert.deepEqual(await vaultOf(provider, names.name), [undefined, 'shared'])
+  assert.deepEqual(await vaultOf(provider, { ...names.id, ...names.name }), [vault.id, 'shared'])
+  assert.deepEqual(await vaultOf(original(api), names.id), [vault.id, 'shared'])
 })
 
 test('the older Terraform provider sees the owner of a credential only if it is another one', async () => {

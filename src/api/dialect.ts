@@ -136,11 +136,17 @@ export function needsObjectForEmpty(userAgent: string | undefined): boolean {
   return userAgent !== undefined && /^ngrok-api-(typescript|python)\//.test(userAgent)
 }
 
+/** Whether the client is one of the versions 0.4 to 0.7 of the Terraform provider. */
+export function isOlderProvider(userAgent: string | undefined): boolean {
+  return userAgent?.startsWith('ngrok-api-client/') === true
+}
+
 /**
  * Hides the caller as an owner from versions 0.4 to 0.7 of the Terraform provider. They expect no owner unless the
  * configuration names one, and replace a credential that has another.
  */
 export function withoutDefaultOwner(body: unknown, userAgent: string | undefined, callerId: string): unknown {
-  const isOlderProvider = userAgent?.startsWith('ngrok-api-client/') === true
-  return isOlderProvider && isObject(body) && body.owner_id === callerId ? { ...body, owner_id: null } : body
+  return isOlderProvider(userAgent) && isObject(body) && body.owner_id === callerId
+    ? { ...body, owner_id: null }
+    : body
 }

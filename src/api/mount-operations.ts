@@ -8,7 +8,7 @@ import { requirePrincipal } from './authenticate.ts'
 import { type ApiCall, createRenderContext } from './call.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
 import { auditEntry } from './crud.ts'
-import { needsObjectForEmpty, toOriginalBody, withoutDefaultOwner } from './dialect.ts'
+import { isOlderProvider, needsObjectForEmpty, toOriginalBody, withoutDefaultOwner } from './dialect.ts'
 import type { ApiOperation } from './operations.ts'
 import { readPage } from './paging.ts'
 import { problem } from './problems.ts'
@@ -57,6 +57,7 @@ function createCallFactory({ store, parts, config, clock, log }: MountOptions): 
       clock,
       log,
       renderContext: hasRole(principal.role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
+      isOlderProvider: request.isOriginal && isOlderProvider(request.headers['user-agent']),
       secrets: { shown: false },
     }
   }

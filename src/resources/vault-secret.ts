@@ -1,5 +1,6 @@
 import { author } from './author.ts'
 import { assigned, common, defineResource, editable, fixed } from './define.ts'
+import { leftOut } from './left-out.ts'
 import { reference, required, secret, text } from './value.ts'
 import { vaultName } from './vault.ts'
 
@@ -39,6 +40,7 @@ export const VaultSecret = defineResource({
     ),
     created_by: assigned(author('created_by_id'), 'The user or bot user who created it.'),
     last_updated_by: assigned(author('last_updated_by_id'), 'The user or bot user who changed it last.'),
+    left_out: leftOut,
   },
   unique: ({ vault_id, name }) => [
     {

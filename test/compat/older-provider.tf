@@ -1,5 +1,4 @@
-# Every resource that versions 0.4 to 0.7 of the provider share. The sources of event subscriptions crash these versions, and
-# without a certificate policy they find that of the server different.
+# Every resource that versions 0.4 to 0.7 of the provider share. The sources of event subscriptions crash these versions.
 terraform {
   required_providers {
     ngrok = {
@@ -56,6 +55,11 @@ resource "ngrok_ssh_user_certificate" "user" {
   ssh_certificate_authority_id = ngrok_ssh_certificate_authority.users.id
   public_key                   = trimspace(file("id.pub"))
   principals                   = ["root"]
+}
+
+resource "ngrok_reserved_domain" "default" {
+  domain      = "default.example.com"
+  description = var.description
 }
 
 resource "ngrok_reserved_domain" "app" {

@@ -21,11 +21,7 @@ const vaults = read('vaults.tf')
 const VERSIONS: Readonly<Record<string, string>> = {
   '0.4.0': older,
   '0.5.0': older + vaults,
-  // This version alone reads the name of the vault, and replaces a secret whose configuration lacks it.
-  '0.6.0':
-    older +
-    vaults.replace(/vault_id .*/, '$&\n  vault_name = ngrok_vault.shared.name') +
-    read('service-users.tf'),
+  '0.6.0': older + vaults + read('vault-names.tf') + read('service-users.tf'),
   '0.7.0': older + vaults,
   '0.8.0': example,
 }
