@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { shareApi, type TestApi } from '../../test/support/api.ts'
+import { startHttp } from '../../test/support/local-server.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { CommandFailure } from '../base/command-line.ts'
 import { type ApplyOptions, applyAccount, exportAccount } from './account.ts'
@@ -109,6 +111,28 @@ test('tokens of new credentials are printed once', async () => {
   const document = 'credentials: { laptop: {} }'
   assert.match((await account.apply(document)).out, /^credentials\.laptop: token \w+ \(shown only now\)$/m)
   assert.doesNotMatch((await account.apply(document)).out, /token/)
+})
+
+test('an apply that loses the server says that it may be run again', async (t) => {
+  const plan = { changes: [], created: 0, updated: 0, deleted: 0, unchanged: 0, failed: 0 }
+  const port = await startHttp(t, async (request, response) => {
+    const { dry_run } = JSON.parse(await text(request))
+    if (!dry_run) return response.destroy()
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(plan))
+  })
+  const account = await createAccountFile(await fresh())
+
+  await assert.rejects(account.apply('ip_policies: {}\n', { apiUrl: `http://127.0.0.1:${port}` }), {
+    name: 'CommandFailure',
+    message: /cannot be reached.*\n.*Run the command again: it continues there\.$/,
+  })
+  await assert.rejects(
+    account.apply('ip_policies: {}\n', { apiUrl: 'http://127.0.0.1:1' }),
+    (error: Error) => {
+      assert.doesNotMatch(error.message, /continues there/)
+      return true
+    },
+  )
 })
 
 test('mistakes are reported with file and line', async () => {

@@ -33,6 +33,7 @@ const APPLY_TIMEOUT_MS = 120_000
 /** The exit code of `--diff` when there are differences. */
 const DIFFERENT = 2
 const MAX_VALUE_LENGTH = 100
+const INTERRUPTED = 'Some changes may have been made. Run the command again: it continues there.'
 
 /**
  * `adit apply -f FILE`: prints the plan, then makes the account match the document. The exit code is 1 when a change is
@@ -70,7 +71,10 @@ export async function applyAccount(options: ApplyOptions, output: Output): Promi
     return plan.failed > 0 ? 1 : differs ? DIFFERENT : 0
   }
   // Resources that were not managed so far are adopted even if nothing differs.
-  const report = await send(false)
+  const report = await send(false).catch((error: Error) => {
+    if (error instanceof ApiFailure || !(error instanceof CommandFailure)) throw error
+    throw new CommandFailure(`${error.message}\n${INTERRUPTED}`)
+  })
   for (const { kind, name, shown_once } of report.changes)
     for (const [field, value] of Object.entries(shown_once))
       output.out(`${kind}.${name}: ${field} ${value} (shown only now)\n`)
