@@ -166,7 +166,7 @@ export interface ReservedDomain {
   https_endpoint_configuration: Ref | null
   /** The TLS certificate that is served: uploaded, or issued automatically. */
   certificate: Ref | null
-  /** How certificates are issued and renewed automatically. They are not while this is not set. */
+  /** How certificates are issued and renewed automatically. Leave it unset to use certificates of your own. */
   certificate_management_policy: {
     /** The certificate authority to request certificates from. */
     authority: "letsencrypt"
@@ -835,7 +835,7 @@ export interface AgentIngress {
   ns_targets: string[]
   /** The host names below the domain to which agents can connect. */
   region_domains: string[]
-  /** How certificates are issued and renewed automatically. They are not while this is not set. */
+  /** How certificates are issued and renewed automatically. Leave it unset to use certificates of your own. */
   certificate_management_policy: {
     /** The certificate authority to request certificates from. */
     authority: "letsencrypt"
@@ -2139,7 +2139,7 @@ export interface ReservedDomainRequest {
   https_endpoint_configuration_id?: string | null
   /** An uploaded TLS certificate to serve. */
   certificate_id?: string | null
-  /** How certificates are issued and renewed automatically. They are not while this is not set. */
+  /** How certificates are issued and renewed automatically. Leave it unset to use certificates of your own. */
   certificate_management_policy?: {
     /** The certificate authority to request certificates from. */
     authority?: "letsencrypt" | null
@@ -2390,7 +2390,7 @@ export interface AgentIngressRequest {
   metadata?: string | null
   /** The host name through which your agents connect, such as connect.example.com. */
   domain: string
-  /** How certificates are issued and renewed automatically. They are not while this is not set. */
+  /** How certificates are issued and renewed automatically. Leave it unset to use certificates of your own. */
   certificate_management_policy?: {
     /** The certificate authority to request certificates from. */
     authority?: "letsencrypt" | null
@@ -3301,7 +3301,7 @@ export interface Operations {
       https_endpoint_configuration_id?: string | null
       /** An uploaded TLS certificate to serve. */
       certificate_id?: string | null
-      /** How certificates are issued and renewed automatically. They are not while this is not set. */
+      /** How certificates are issued and renewed automatically. Leave it unset to use certificates of your own. */
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
@@ -3343,7 +3343,7 @@ export interface Operations {
       https_endpoint_configuration_id?: string | null
       /** An uploaded TLS certificate to serve. */
       certificate_id?: string | null
-      /** How certificates are issued and renewed automatically. They are not while this is not set. */
+      /** How certificates are issued and renewed automatically. Leave it unset to use certificates of your own. */
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
@@ -3579,7 +3579,7 @@ export interface Operations {
       metadata?: string | null
       /** The host name through which your agents connect, such as connect.example.com. */
       domain: string
-      /** How certificates are issued and renewed automatically. They are not while this is not set. */
+      /** How certificates are issued and renewed automatically. Leave it unset to use certificates of your own. */
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
@@ -3613,7 +3613,7 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** How certificates are issued and renewed automatically. They are not while this is not set. */
+      /** How certificates are issued and renewed automatically. Leave it unset to use certificates of your own. */
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null

@@ -128,7 +128,7 @@ export const certificatePolicy = described(
       ),
     }),
   ),
-  'How certificates are issued and renewed automatically. They are not while this is not set.',
+  'How certificates are issued and renewed automatically. Leave it unset to use certificates of your own.',
 )
 
 const time = text(64)

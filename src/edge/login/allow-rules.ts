@@ -18,14 +18,14 @@ export const ALLOW_EVERYONE: AllowRules = { emails: [], domains: [], groups: [],
 export function requireAllowed(identity: Identity, { emails, domains, groups, claims }: AllowRules): void {
   const label = identity.email || identity.name || identity.id
   if (emails.length + domains.length > 0 && !hasAllowedEmail(identity.email, emails, domains))
-    throw new SignInError(`${label} does not have access to this page`)
+    throw new SignInError(`no rule of this page allows ${label}`)
   if (groups.length > 0 && !groups.some((group) => identity.groups.includes(group)))
     throw new SignInError('you are not a member of a group with access to this page')
   // An unverified email must not grant access, as a claim neither.
   const known = { ...identity.claims, email: identity.email }
   for (const [name, values] of groupClaims(claims))
     if (!listTexts(readClaim(known, name)).some((value) => values.has(value)))
-      throw new SignInError(`${label} does not have access to this page`)
+      throw new SignInError(`no rule of this page allows ${label}`)
 }
 
 /** The claims that the rules ask for. */

@@ -2,10 +2,11 @@ import { Fragment } from 'react'
 
 /** A part without a place to break that is longer than this would widen its column without bound. */
 const MAX_UNBROKEN = 32
+const MAX_WHOLE = 17
 
 /** A text that may break after `@`, `.` and `/`, as email addresses, host names and URLs should, and elsewhere only if it is too long. */
 export function BreakableText({ text }: { text: string }) {
-  const [first = '', ...rest] = text.split(/(?<=[@.]|[/](?![/]))/)
+  const [first = '', ...rest] = text.split(/(?<=\s)/).flatMap(partsOf)
   return (
     <bdi className={isTooLong(text) ? 'breakable anywhere' : 'breakable'}>
       {first}
@@ -18,6 +19,11 @@ export function BreakableText({ text }: { text: string }) {
       ))}
     </bdi>
   )
+}
+
+/** Short words stay whole, such as a host name inside a sentence. */
+function partsOf(word: string): string[] {
+  return word.length > MAX_WHOLE ? word.split(/(?<=[@.]|[/](?![/]))/) : [word]
 }
 
 function isTooLong(text: string): boolean {
