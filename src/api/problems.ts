@@ -41,7 +41,7 @@ export const catalogue = {
   bad_authorization: {
     code: 201,
     status: 401,
-    cause: 'The `Authorization` header is not of that form.',
+    cause: 'The `Authorization` header does not have the form `Bearer <API key>`.',
     next: 'Write `Bearer`, a space and the token of an API key, nothing else.',
     text: () => 'The Authorization header is not of the form "Bearer <API key>".',
   },

@@ -309,7 +309,7 @@ const errorKinds = {
     code: 3601,
     status: 502,
     cause: 'A server that the traffic policy of the endpoint calls sends a response that is too large.',
-    next: 'Its owner has to call something that sends less.',
+    next: 'Its owner has to call a URL with a shorter response.',
     text: (limit: string) => `A server that this endpoint depends on sent more than ${limit}.`,
   },
   call_timeout: {

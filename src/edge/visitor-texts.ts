@@ -83,7 +83,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   call_too_large: {
     title: 'Not available right now',
     visitor: ASK_OWNER,
-    owner: 'Let the http-request action of the traffic policy call something that sends less.',
+    owner: 'Let the http-request action of the traffic policy call a URL with a shorter response.',
   },
   call_timeout: {
     title: 'Not available right now',

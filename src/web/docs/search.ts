@@ -10,7 +10,7 @@ export function addSearch(): void {
 
   async function show(): Promise<void> {
     const query = field.value
-    state.textContent = 'Loading …'
+    state.textContent = 'Loading…'
     index ??= import('./search-index.ts').then(({ loadSearchIndex }) => loadSearchIndex())
     const matches = await index.then(
       (search) => search(query),

@@ -20,6 +20,7 @@ const LABELS: Readonly<Record<string, string>> = {
   cloud_secret_access_key: 'Secret access key',
   data_collection_rule_id: 'Data collection rule ID',
   hostname: 'Host name',
+  hostports: 'Host names and ports',
   hostnames: 'Host names',
   http_response_backend: 'Fixed response backend',
   static_backend: 'Fixed address backend',
@@ -115,7 +116,7 @@ export function labelOf(name: string): string {
   return words
     .map((word, index) => {
       if (ACRONYMS.has(word))
-        return /s$/.test(word) && word !== 'dns' && word !== 'https' && word !== 'tls'
+        return /s$/.test(word) && !['dns', 'https', 'jws', 'tls'].includes(word)
           ? `${word.slice(0, -1).toUpperCase()}s`
           : word.toUpperCase()
       return index === 0 ? word.charAt(0).toUpperCase() + word.slice(1) : word

@@ -1,3 +1,4 @@
+import { labelOf } from '../../form/labels.ts'
 import type { EdgeKind, ModuleSettings, Ref } from '../resources.ts'
 
 /** The icon and the texts of a module. */
@@ -59,7 +60,7 @@ export const MODULES = {
     icon: 'M5 9.500a2.500 2.500 0 1 0 2 4L8 11h3.500M10.700 7.200a2.600 2.600 0 1 1-1.500 4.300M8 4.500 5.800 8.800M5.500 5.500a2.500 2.500 0 1 1 5-.500',
     title: 'Webhook verification',
     action: 'admits only webhooks signed by the service they claim to come from',
-    summary: ({ provider }) => String(provider ?? ''),
+    summary: ({ provider }) => labelOf(String(provider ?? '')),
   },
   jwt_validation: {
     icon: 'M8 1.500 13.500 4v4c0 3-2.300 5.500-5.500 6.500C4.800 13.500 2.500 11 2.500 8V4zM5.500 8l2 2 3-4',
@@ -75,7 +76,9 @@ export const MODULES = {
     title: 'Sign-in with OAuth',
     action: 'requires visitors to sign in with Google, GitHub or another provider',
     summary: ({ provider }) =>
-      Object.entries((provider as object | null) ?? {}).find(([, value]) => value !== null)?.[0] ?? '',
+      labelOf(
+        Object.entries((provider as object | null) ?? {}).find(([, value]) => value !== null)?.[0] ?? '',
+      ),
   },
   oidc: {
     icon: 'M10.500 6.500a3 3 0 1 0-2.300 2.900L9.500 11H11v1.500h1.500V14H14v-2l-3.900-3.900',

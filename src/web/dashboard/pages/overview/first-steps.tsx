@@ -46,11 +46,11 @@ function RemoteMachineSteps({ platform }: { platform: PlatformInfo | undefined }
     <details className="remote-machine">
       <summary>On another machine</summary>
       <p>
-        Install the agent there, from the release of this server. With npm (
+        Install the agent there, from the release of this server: with npm, or in{' '}
         <a href="/docs/install#3-install" target="_blank" rel="noreferrer">
-          other ways
+          another way
         </a>
-        ):
+        .
       </p>
       <CommandLine text={`npm install --global ./adit-agent-${platform.version}.tgz`} />
       <p>
