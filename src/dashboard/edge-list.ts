@@ -17,8 +17,10 @@ const WHOLE_NUMBER = Type.String({ pattern: '^[0-9]{1,7}$' })
 const edgeQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 200 })),
   kind: Type.Optional(Type.Enum(['https', 'tls', 'tcp'])),
-  /** Only the edges of these host names, with commas. */
+  /** Only the edges of these host names, or hosts with a port, with commas. */
   hosts: Type.Optional(Type.String({ maxLength: 16_384 })),
+  /** Only the edges that send traffic to this backend themselves, or by a route. */
+  backend: Type.Optional(Type.String({ maxLength: 64 })),
   sort: Type.Optional(Type.Enum(['name', 'kind', 'host', 'created'])),
   order: Type.Optional(Type.Enum(['ascending', 'descending'])),
   offset: Type.Optional(WHOLE_NUMBER),
@@ -79,13 +81,16 @@ async function listEdges(store: Store, accountId: string): Promise<EdgeListing[]
 /** The edges that match, in the order that was asked for. */
 function selectEdges(
   edges: readonly EdgeListing[],
-  { q = '', kind, hosts, sort, order = 'ascending' }: EdgeQuery,
+  { q = '', kind, hosts, backend, sort, order = 'ascending' }: EdgeQuery,
 ): EdgeListing[] {
   const words = searchWords(q)
   const served = hosts === undefined ? undefined : new Set(hosts.split(','))
   const selected = edges.filter((edge) => {
     if (kind !== undefined && edge.kind !== kind) return false
-    if (served !== undefined && !edge.hostports.some((hostport) => served.has(hostOf(hostport)))) return false
+    if (served !== undefined && !edge.hostports.some((each) => served.has(hostOf(each)) || served.has(each)))
+      return false
+    if (backend !== undefined && ![edge, ...edge.routes].some(({ backend_id }) => backend_id === backend))
+      return false
     return matchesWords([edge.description, ...edge.hostports, edge.id], words)
   })
   if (sort === undefined) return selected

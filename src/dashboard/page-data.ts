@@ -165,6 +165,13 @@ export interface AgentIdentity {
   readonly credential: { readonly id: string; readonly name: string }
 }
 
+/** `GET /dashboard/api/agents`: a page of the agents that match, how many match, and how many there are. */
+export interface AgentIdentityPage {
+  readonly agents: readonly AgentIdentity[]
+  readonly matching: number
+  readonly total: number
+}
+
 /** `GET /dashboard/api/search`: resources, online agents and tunnels with every word of the query. */
 export interface SearchResults {
   readonly hits: readonly SearchHit[]

@@ -17,18 +17,7 @@ const MAX_FIELD_LENGTH = 256
 /** The sources of the search beside the store. */
 export interface SearchSources {
   readonly store: Store
-  readonly online: OnlineAgents & {
-    tunnelsOf(accountId: string): readonly {
-      readonly id: string
-      readonly sessionId: string
-      readonly address: {
-        readonly url?: string | undefined
-        readonly labels?: Readonly<Record<string, string>> | undefined
-      }
-      readonly name: string
-      readonly forwardsTo: string
-    }[]
-  }
+  readonly online: OnlineAgents
 }
 
 /** `GET /dashboard/api/search?q=…`: finds anything of the account that the caller's role may read. */
@@ -53,7 +42,7 @@ export function mountSearch(
   )
 }
 
-function searchOnline(online: SearchSources['online'], accountId: string, words: readonly string[]) {
+function searchOnline(online: OnlineAgents, accountId: string, words: readonly string[]) {
   const agents = online.sessionsOf(accountId).map(({ id, hostname = '', metadata, ip }) => ({
     id,
     kind: 'agent',

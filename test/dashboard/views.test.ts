@@ -62,13 +62,14 @@ async function startService(t: TestContext): Promise<number> {
   return listen(t, server)
 }
 
-async function startAgent(t: TestContext, { credentials }: TestPlatform) {
+async function startAgent(t: TestContext, { credentials }: TestPlatform, metadata = '') {
   const agent = await connect({
     authtoken: credentials.authtoken,
     connectUrl: credentials.agent_addr,
     rootCas: credentials.ca_file,
     config: [],
     env: {},
+    metadata,
   })
   t.after(() => agent.close())
   return agent
@@ -278,6 +279,34 @@ test('agents are listed with their host name, user and credential; names of user
   assert.deepEqual(forOthers.body.agents, [])
 })
 
+test('agents are listed page by page, newest first, and found by name, credential and tunnel', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  const agents = []
+  for (const metadata of ['first', 'second', 'third']) agents.push(await startAgent(t, platform, metadata))
+  await agents[1]!.forward({ addr: await startService(t), labels: ['app=shop'] })
+  const { body: sessions } = await call('GET', '/tunnel_sessions')
+  const nameOf = new Map<string, string>(
+    sessions.tunnel_sessions.map(({ id, metadata }: { id: string; metadata: string }) => [id, metadata]),
+  )
+  const list = async (query: string) => {
+    const { status, body } = await call('GET', `/dashboard/api/agents?${query}`)
+    if (status !== 200) return status
+    return [body.agents.map(({ id }: { id: string }) => nameOf.get(id)).join(), body.matching, body.total]
+  }
+  const [id] = [...nameOf].find(([, name]) => name === 'first')!
+
+  assert.deepEqual(await list('limit=2'), ['third,second', 3, 3])
+  assert.deepEqual(await list('limit=2&offset=2'), ['first', 3, 3])
+  assert.deepEqual(await list('q=SECOND'), ['second', 1, 3])
+  assert.deepEqual(await list('q=app%3Dshop'), ['second', 1, 3])
+  assert.deepEqual(await list('q=third+127.0.0.1'), ['third', 1, 3])
+  assert.deepEqual(await list('q=first+app%3Dshop'), ['', 0, 3])
+  assert.deepEqual(await list(`id=${id}`), ['first', 1, 3])
+  for (const query of ['limit=-5', 'offset=x', `q=${'x'.repeat(201)}`])
+    assert.equal(await list(query), 400, query)
+})
+
 test('a search finds resources, agents and tunnels of the account by any word, and no secrets', async (t) => {
   const platform = await startPlatform(t)
   const { call } = platform
@@ -314,6 +343,30 @@ test('a search finds resources, agents and tunnels of the account by any word, a
   assert.doesNotMatch(JSON.stringify(await search(String(keyId))), new RegExp(String(key)))
   assert.deepEqual(await idsOf('  '), [])
   assert.equal((await call('GET', `/dashboard/api/search?q=${'x'.repeat(201)}`)).status, 400)
+})
+
+test('the edges that use a backend, or serve an address, are listed alone', async (t) => {
+  const { call } = await startPlatform(t)
+  const backend = await call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
+  const other = await call.create('/backends/tunnel_group', { labels: { app: 'blog' } })
+  const { addr } = await call.create('/reserved_addrs', {})
+  await call.create('/reserved_addrs', {})
+  const direct = await call.create('/edges/tcp', { hostports: [addr], backend: { backend_id: backend.id } })
+  const routed = await call.create('/edges/https', {})
+  await call.create(`/edges/https/${routed.id}/routes`, {
+    match: '/',
+    match_type: 'path_prefix',
+    backend: { backend_id: backend.id },
+  })
+  await call.create('/edges/tcp', { backend: { backend_id: other.id } })
+  const list = async (query: Record<string, string>) => {
+    const { body } = await call('GET', `/dashboard/api/edges?${new URLSearchParams(query)}`)
+    return body.edges.map(({ id }: { id: string }) => id)
+  }
+
+  assert.deepEqual(await list({ backend: String(backend.id) }), [routed.id, direct.id])
+  assert.deepEqual(await list({ hosts: String(addr) }), [direct.id])
+  assert.deepEqual(await list({ backend: 'bkdtg_none' }), [])
 })
 
 test('edges are listed page by page, filtered and sorted', async (t) => {

@@ -66,7 +66,7 @@ const FORM_CASES: Readonly<Record<string, FormCase>> = {
       await field(page, 'Type').selectOption('agent')
       await field(page, 'IP policies').selectOption({ label: await optionWith(page, 'for the restriction') })
     },
-    shows: /agent/,
+    shows: /Type\s+Agents/,
   },
   '/users': {
     fill: (page) => field(page, 'Email').fill('erin@example.com'),
@@ -95,7 +95,7 @@ const FORM_CASES: Readonly<Record<string, FormCase>> = {
   },
   '/abuse-reports': {
     fill: (page) => field(page, 'URLs').fill('https://app.example.com/login'),
-    shows: /app\.example\.com/,
+    shows: /Status\s+Pending[\s\S]*app\.example\.com/,
   },
   '/tls-certificates': {
     async fill(page) {
@@ -138,7 +138,7 @@ const FORM_CASES: Readonly<Record<string, FormCase>> = {
       await field(page, 'HTTP request complete').check()
       await field(page, 'Fields').fill('conn.client_ip')
     },
-    shows: /api_key_created\.v0[\s\S]*conn\.client_ip/,
+    shows: /API key created[\s\S]*conn\.client_ip/,
   },
 }
 

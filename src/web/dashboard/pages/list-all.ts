@@ -12,6 +12,9 @@ const MAX_ITEMS = 5000
 /** The pause between automatic reloads, as a multiple of the load time. */
 const IDLE_FACTOR = 4
 
+/** The path of the items of an API list that match an expression. */
+export const filtered = (path: string, filter: string): string => `${path}?${new URLSearchParams({ filter })}`
+
 /** Reads all pages of an API list, newest first. */
 export async function listAll<T>(path: string, key: string, signal?: AbortSignal): Promise<T[]> {
   const items: T[] = []

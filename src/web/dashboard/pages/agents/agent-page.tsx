@@ -15,7 +15,7 @@ import {
 } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
 import { IdLink, ValueView } from '../../resource/value-view.tsx'
-import { listAll, useLoad } from '../list-all.ts'
+import { filtered, listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
 import { type Agent, acceptsCommands, agentName, Commands, listAgentIdentities } from './commands.tsx'
@@ -30,10 +30,13 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
   const latest = useLive().samples.at(-1)
   const [notice, setNotice] = useState<string>()
   const session = useApi<TunnelSession>(`/tunnel_sessions/${encodeURIComponent(id)}`, { everyMs: 4000 })
-  const tunnels = useLoad<Tunnel[]>((signal) => listAll('/tunnels', 'tunnels', signal), {
-    key: versionOf(latest),
-  })
-  const identities = useLoad(listAgentIdentities, { key: id })
+  const tunnels = useLoad<Tunnel[]>(
+    (signal) => listAll(filtered('/tunnels', `obj.tunnel_session.id == "${id}"`), 'tunnels', signal),
+    {
+      key: `${id} ${versionOf(latest)}`,
+    },
+  )
+  const identities = useLoad((signal) => listAgentIdentities({ id }, signal), { key: id })
   const ended = session.error instanceof ApiError && session.error.status === 404
   if (ended)
     return (
@@ -53,7 +56,7 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
         <LoadStatus load={session} />
       </Page>
     )
-  const value = { ...session.value, identity: identities.value?.get(id) }
+  const value = { ...session.value, identity: identities.value?.agents[0] }
   return (
     <Page
       title={agentName(value)}
@@ -75,7 +78,7 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
         </Notice>
       )}
       <SessionCard session={value} />
-      <TunnelsCard tunnels={tunnels.value?.filter(({ tunnel_session }) => tunnel_session.id === id)} />
+      <TunnelsCard tunnels={tunnels.value} />
     </Page>
   )
 }

@@ -1,35 +1,39 @@
 import { useState } from 'react'
-import { Badge, type Column, EmptyState, Notice, Time } from '../../kit/index.ts'
+import {
+  Badge,
+  type Column,
+  EmptyState,
+  LoadStatus,
+  Notice,
+  Page,
+  Pager,
+  Search,
+  Table,
+  Time,
+} from '../../kit/index.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { CommandLine } from '../command-line.tsx'
-import { listAll, useLoad } from '../list-all.ts'
-import { ListPage } from '../list-page.tsx'
+import { filtered, listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
 import { type Agent, agentName, Commands, listAgentIdentities } from './commands.tsx'
 import { OwnerName } from './owner-name.tsx'
 import './agents.css'
+import '../pages.css'
 
-/** The list of connected agents. */
+const PAGE_SIZE = 50
+
+/** The list of connected agents: a page of those that match the search. */
 export default function AgentsPage() {
   const latest = useLive().samples.at(-1)
   const [notice, setNotice] = useState<string>()
-  const load = useLoad(
-    async (signal) => {
-      const [sessions, tunnels, identities] = await Promise.all([
-        listAll<TunnelSession>('/tunnel_sessions', 'tunnel_sessions', signal),
-        listAll<Tunnel>('/tunnels', 'tunnels', signal),
-        listAgentIdentities(signal),
-      ])
-      return {
-        sessions: sessions.map((session): Agent => ({ ...session, identity: identities.get(session.id) })),
-        tunnels,
-      }
-    },
-    { everyMs: 10_000, key: versionOf(latest) },
-  )
-  const { sessions, tunnels = [] } = load.value ?? {}
+  const [{ search, page }, setView] = useState({ search: '', page: 1 })
+  const load = useLoad((signal) => listAgentPage(search, page, signal), {
+    everyMs: 10_000,
+    key: `${versionOf(latest)} ${page} ${search}`,
+  })
+  const { sessions = [], tunnels = [], matching = 0, total } = load.value ?? {}
   const tunnelsOf = (id: string) => tunnels.filter(({ tunnel_session }) => tunnel_session.id === id)
   const columns: readonly Column<Agent>[] = [
     {
@@ -87,34 +91,60 @@ export default function AgentsPage() {
     },
   ]
   return (
-    <ListPage
+    <Page
       title="Agents"
       lead="Connected clients that forward traffic to local services: agents, programs with an SDK, and SSH clients."
-      actions={
-        sessions && <Badge tone={sessions.length > 0 ? 'good' : 'plain'}>{sessions.length} online</Badge>
-      }
-      notice={notice && <Notice kind="good">{notice}</Notice>}
-      load={load}
-      items={sessions}
-      empty={
+      actions={total !== undefined && <Badge tone={total > 0 ? 'good' : 'plain'}>{total} online</Badge>}
+    >
+      {notice && <Notice kind="good">{notice}</Notice>}
+      <LoadStatus load={load} />
+      {total === 0 && (
         <EmptyState title="No agent is online">
           <p>Start one next to a service, for example one that listens on port 3000:</p>
           <CommandLine text="adit http 3000" />
         </EmptyState>
-      }
-      textOf={(session) =>
-        [
-          ...Object.values(session).map(String),
-          session.identity?.hostname,
-          session.identity?.owner.name,
-          session.identity?.credential.name,
-          session.identity?.credential.id,
-          ...tunnelsOf(session.id).map(tunnelName),
-        ].join(' ')
-      }
-      columns={columns}
-    />
+      )}
+      {total !== undefined && total > 0 && (
+        <>
+          <div className="tools">
+            <Search
+              label="Search agents"
+              value={search}
+              onValue={(words) => setView({ search: words, page: 1 })}
+            />
+          </div>
+          <Table label="Agents" columns={columns} rows={sessions} keyOf={({ id }) => id} />
+          {matching === 0 && <p className="quiet">No matches.</p>}
+          <Pager
+            page={page}
+            pageSize={PAGE_SIZE}
+            matching={matching}
+            onPage={(next) => setView({ search, page: next })}
+          />
+        </>
+      )}
+    </Page>
   )
+}
+
+/** The agents of a page, with their sessions and tunnels. */
+async function listAgentPage(search: string, page: number, signal: AbortSignal) {
+  const { agents, ...counts } = await listAgentIdentities(
+    { q: search.trim(), offset: String((page - 1) * PAGE_SIZE), limit: String(PAGE_SIZE) },
+    signal,
+  )
+  if (agents.length === 0) return { sessions: [], tunnels: [], ...counts }
+  const ids = JSON.stringify(agents.map(({ id }) => id))
+  const [sessions, tunnels] = await Promise.all([
+    listAll<TunnelSession>(filtered('/tunnel_sessions', `obj.id in ${ids}`), 'tunnel_sessions', signal),
+    listAll<Tunnel>(filtered('/tunnels', `obj.tunnel_session.id in ${ids}`), 'tunnels', signal),
+  ])
+  const identities = new Map(agents.map((agent) => [agent.id, agent]))
+  return {
+    sessions: sessions.map((session): Agent => ({ ...session, identity: identities.get(session.id) })),
+    tunnels,
+    ...counts,
+  }
 }
 
 function tunnelName({ public_url, labels, forwards_to }: Tunnel): string {

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { AgentIdentity } from '../../../../dashboard/page-data.ts'
+import type { AgentIdentity, AgentIdentityPage } from '../../../../dashboard/page-data.ts'
 import { api } from '../../api.ts'
 import { Button, Confirm, Equivalent, notify } from '../../kit/index.ts'
 import { useCanChange } from '../../session.ts'
@@ -46,10 +46,12 @@ export function agentName({ ip, metadata, os, identity }: Agent): string {
   return label || identity?.hostname || [ip, os].filter(Boolean).join(' · ')
 }
 
-/** The identities of all online agents, by session. */
-export async function listAgentIdentities(signal: AbortSignal): Promise<ReadonlyMap<string, AgentIdentity>> {
-  const { agents } = await api.get<{ agents: AgentIdentity[] }>('/dashboard/api/agents', signal)
-  return new Map(agents.map((agent) => [agent.id, agent]))
+/** The identities of online agents: of one session, or of a page of those that match a search. */
+export function listAgentIdentities(
+  query: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<AgentIdentityPage> {
+  return api.get<AgentIdentityPage>(`/dashboard/api/agents?${new URLSearchParams(query)}`, signal)
 }
 
 /** SSH clients do not accept commands. */

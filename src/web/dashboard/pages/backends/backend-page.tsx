@@ -17,7 +17,7 @@ import { ItemFacts } from '../../resource/value-view.tsx'
 import { go, hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
-import { listEdges } from '../edges/edges.ts'
+import { listEdgesWithBackend } from '../edges/edges.ts'
 import { BackendTree } from '../edges/flow-diagram.tsx'
 import { type BackendNode, type FlowContext, resolveBackend } from '../edges/request-flow.ts'
 import { useLoad } from '../list-all.ts'
@@ -158,7 +158,7 @@ interface Referrer {
 
 /** The edges and backends that refer to it. */
 function UsedBy({ id, context }: { id: string; context: FlowContext }) {
-  const edges = useLoad((signal) => listEdges(signal))
+  const edges = useLoad((signal) => listEdgesWithBackend(id, signal), { key: id })
   const referrers: Referrer[] = [
     ...(edges.value ?? []).flatMap((edge): Referrer[] => {
       const name = edge.description || edge.hostports[0] || edge.id

@@ -13,15 +13,19 @@ export function edgeKindOf(id: string): EdgeKind | undefined {
   return PREFIXES[id.slice(0, id.indexOf('_'))]
 }
 
-/** All edges of the account. */
-export async function listEdges(signal?: AbortSignal): Promise<readonly EdgeListing[]> {
-  return (await api.get<EdgePage>('/dashboard/api/edges', signal)).edges
+/** The edges that send traffic to a backend. */
+export async function listEdgesWithBackend(
+  backendId: string,
+  signal?: AbortSignal,
+): Promise<readonly EdgeListing[]> {
+  const query = new URLSearchParams({ backend: backendId })
+  return (await api.get<EdgePage>(`/dashboard/api/edges?${query}`, signal)).edges
 }
 
 /** Host names of 253 characters fit the limit of an address. */
 const MAX_HOSTS_PER_CALL = 50
 
-/** The edges that serve one of the host names. */
+/** The edges that serve one of the host names, or hosts with a port. */
 export async function listEdgesOf(
   hosts: readonly string[],
   signal?: AbortSignal,

@@ -1,11 +1,12 @@
 import { useState } from 'react'
 import { api, errorMessage } from '../../api.ts'
-import { Button, Equivalent, Loading, Notice, notify } from '../../kit/index.ts'
-import { listAll, useLoad } from '../list-all.ts'
+import { Button, Equivalent, Loading, Notice, notify, Search } from '../../kit/index.ts'
+import { useSearchedList } from '../../resource/searched-list.tsx'
+import { useLoad } from '../list-all.ts'
 import { usePlatform } from '../platform.ts'
 import type { Address, Domain, EdgeKind } from '../resources.ts'
 import '../../form/form.css'
-import { type EdgeListing, edgesServing, hostOf, listEdges } from './edges.ts'
+import { type EdgeListing, edgesServing, hostOf, listEdgesOf } from './edges.ts'
 
 interface HostportOption {
   readonly hostport: string
@@ -29,20 +30,24 @@ export function HostportsField({
   onValue: (value: string[]) => void
   error: string | undefined
 }) {
-  const options = useHostportOptions(kind, edgeId)
+  const { list, options } = useHostportOptions(kind, edgeId)
   const toggle = (hostport: string) =>
     onValue(value.includes(hostport) ? value.filter((each) => each !== hostport) : [...value, hostport])
-  const others = value.filter((hostport) => !options.value?.some((option) => option.hostport === hostport))
+  const others = value.filter((hostport) => !options.some((option) => option.hostport === hostport))
   const noun = kind === 'tcp' ? 'addresses' : 'host names'
   return (
     <fieldset className={error ? 'group wrong' : 'group'}>
       <legend>Which {noun} does it serve?</legend>
       {error && <p className="field-error">{error}</p>}
-      {options.error && <Notice kind="bad">{options.error.message}</Notice>}
-      {options.loading && <Loading />}
-      {options.value?.length === 0 && <p className="field-hint">None reserved yet.</p>}
+      {list.error && <Notice kind="bad">{list.error.message}</Notice>}
+      {list.loading && <Loading />}
+      {list.empty && !list.loading && !list.error && <p className="field-hint">None reserved yet.</p>}
+      {(list.more || list.search !== '') && (
+        <Search label={`Search ${noun}`} value={list.search} onValue={list.setSearch} />
+      )}
+      {list.searched && options.length === 0 && <p className="field-hint">No matches.</p>}
       <ul className="hostport-options">
-        {options.value?.map(({ hostport, description, usedBy }) => (
+        {options.map(({ hostport, description, usedBy }) => (
           <li key={hostport}>
             <label>
               <input
@@ -69,37 +74,42 @@ export function HostportsField({
           </li>
         ))}
       </ul>
+      {list.more && (
+        <div>
+          <Button onClick={list.loadMore}>Show older</Button>
+        </div>
+      )}
       <ReserveHostport
         kind={kind}
         onReserved={(hostport) => {
           onValue([...value, hostport])
-          options.reload()
+          list.reload()
         }}
       />
     </fieldset>
   )
 }
 
+/** The reserved names or addresses that match a search, a page at a time, and which edges serve them. */
 function useHostportOptions(kind: EdgeKind, edgeId: string | undefined) {
-  return useLoad<HostportOption[]>(async (signal) => {
-    const [edges, names] = await Promise.all([
-      listEdges(signal),
-      kind === 'tcp'
-        ? listAll<Address>('/reserved_addrs', 'reserved_addrs', signal)
-        : listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
-    ])
-    const others = edges.filter(({ id }) => id !== edgeId)
-    const options = names.map((name) => {
-      const hostport = 'domain' in name ? `${name.domain}:443` : name.addr
-      const usedBy =
-        'domain' in name
-          ? edgesServing(others, name.domain)[0]
-          : others.find(({ hostports }) => hostports.includes(hostport))
-      return { hostport, description: name.description, usedBy }
-    })
-    // Selectable options first.
-    return options.sort((one, other) => Number(one.usedBy !== undefined) - Number(other.usedBy !== undefined))
+  const list = useSearchedList<Address | Domain>(
+    kind === 'tcp' ? '/reserved_addrs' : '/reserved_domains',
+    kind === 'tcp' ? 'reserved_addrs' : 'reserved_domains',
+  )
+  const hosts = list.items.map((name) => ('domain' in name ? name.domain : name.addr))
+  const edges = useLoad((signal) => listEdgesOf(hosts, signal), { key: hosts.join() })
+  const others = edges.value?.filter(({ id }) => id !== edgeId) ?? []
+  const options = list.items.map((name): HostportOption => {
+    const hostport = 'domain' in name ? `${name.domain}:443` : name.addr
+    const usedBy =
+      'domain' in name
+        ? edgesServing(others, name.domain)[0]
+        : others.find(({ hostports }) => hostports.includes(hostport))
+    return { hostport, description: name.description, usedBy }
   })
+  // Selectable options first.
+  options.sort((one, other) => Number(one.usedBy !== undefined) - Number(other.usedBy !== undefined))
+  return { list, options }
 }
 
 /** Reserves a host name or address without leaving the form. */
