@@ -230,7 +230,7 @@ function listNameOf(route: string): RegExp {
     '/agent-ingresses': /connect\.example\.org/,
     '/abuse-reports': /login/,
     '/error-pages': /502/,
-    '/ip-restrictions': /agent/,
+    '/ip-restrictions': /Agents/,
     '/users': /erin@/,
     '/vaults': /webhooks/,
     '/secrets': /admin/,

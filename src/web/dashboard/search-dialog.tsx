@@ -120,7 +120,8 @@ function describeState(state: { query: string; searching: boolean; count: number
   if (state.query.trim() === '') return 'Type a name, an address, a label or an ID.'
   if (state.searching) return 'Searching…'
   if (state.count === 0) return 'No matches.'
-  return state.incomplete ? 'There may be more matches. Refine your search.' : `${state.count} matches`
+  if (state.incomplete) return 'There may be more matches. Refine your search.'
+  return state.count === 1 ? '1 match' : `${state.count} matches`
 }
 
 /** The pages whose title contains every word; forms only if the role allows them. */
