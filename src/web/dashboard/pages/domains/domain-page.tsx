@@ -4,6 +4,7 @@ import { choiceLabel } from '../../form/labels.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
 import {
   Badge,
+  BreakableText,
   Button,
   ButtonLink,
   Card,
@@ -146,7 +147,9 @@ function DnsRecordsCard({ domain }: { domain: Domain }) {
 function CopyableCode({ text }: { text: string }) {
   return (
     <span className="copyable">
-      <code>{text}</code>
+      <code>
+        <BreakableText text={text} />
+      </code>
       <CopyButton text={text} />
     </span>
   )

@@ -65,7 +65,7 @@ function OperationView({ document, entry }: { document: OpenApi; entry: Referenc
             [
               'Exception',
               conditional &&
-                `Requires ${choiceLabel(conditional.role).toLowerCase()} if ${conditional.when}.`,
+                `Requires the role ${choiceLabel(conditional.role).toLowerCase()} if ${conditional.when}.`,
             ],
           ]}
         />
