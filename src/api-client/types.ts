@@ -887,8 +887,8 @@ export interface Endpoint {
   public_url: string
   /** The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
   url: string
-  /** Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal. */
-  bindings: ("public" | "internal")[]
+  /** Where the endpoint is reachable: by visitors (public), by traffic policies of the account (internal), or in Kubernetes clusters whose operator selects it (kubernetes). By default names below .internal are internal. */
+  bindings: ("public" | "internal" | "kubernetes")[]
   /** Whether several endpoints, of agents and of the cloud, can share the URL. */
   pooling_enabled: boolean
   /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
@@ -1847,6 +1847,13 @@ export interface OperatorDeploymentRequest {
   cluster_name?: string | null
 }
 
+export interface OperatorBindingRequest {
+  /** CEL expressions over `endpoint`, as the list of endpoints shows it. An endpoint with the binding kubernetes is bound to the cluster if one of them is true. */
+  endpoint_selectors?: string[] | null
+  /** Always empty: operators get no certificate. */
+  csr?: string | null
+}
+
 export interface OperatorDeployment {
   /** The name of the deployment. */
   name: string
@@ -1856,6 +1863,13 @@ export interface OperatorDeployment {
   version: string
   /** The name of the cluster. */
   cluster_name: string
+}
+
+export interface OperatorBinding {
+  /** CEL expressions over `endpoint`, as the list of endpoints shows it. An endpoint with the binding kubernetes is bound to the cluster if one of them is true. */
+  endpoint_selectors: string[]
+  /** Always empty: operators get no certificate. */
+  csr: string
 }
 
 export interface KubernetesOperator {
@@ -1873,14 +1887,14 @@ export interface KubernetesOperator {
   updated_at: string
   /** The user or bot user who registered it. */
   principal: Ref
-  /** What the operator does in its cluster: ingress, gateway, or both. */
+  /** What the operator does in its cluster: ingress, gateway, bindings. */
   enabled_features: string[]
   /** The region that the operator connects to. */
   region: string
   /** Where the operator runs. */
   deployment: OperatorDeployment
-  /** Endpoints that are bound to the cluster; always null, because endpoints cannot be bound to clusters. */
-  binding: null
+  /** Which endpoints are bound to the cluster; null for none. */
+  binding: OperatorBinding | null
 }
 
 export interface ServiceUser {
@@ -2404,8 +2418,8 @@ export interface EndpointRequest {
   type?: string | null
   /** The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
   url: string
-  /** Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal. */
-  bindings?: ("public" | "internal")[] | null
+  /** Where the endpoint is reachable: by visitors (public), by traffic policies of the account (internal), or in Kubernetes clusters whose operator selects it (kubernetes). By default names below .internal are internal. */
+  bindings?: ("public" | "internal" | "kubernetes")[] | null
   /** Whether several endpoints, of agents and of the cloud, can share the URL. */
   pooling_enabled?: boolean | null
   /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
@@ -2813,12 +2827,14 @@ export interface KubernetesOperatorRequest {
   description?: string | null
   /** Free text for your own programs, often JSON. At most 4096 bytes. */
   metadata?: string | null
-  /** What the operator does in its cluster: ingress, gateway, or both. */
+  /** What the operator does in its cluster: ingress, gateway, bindings. */
   enabled_features?: string[] | null
   /** The region that the operator connects to. */
   region?: string | null
   /** Where the operator runs. */
   deployment?: OperatorDeploymentRequest | null
+  /** Which endpoints are bound to the cluster; null for none. */
+  binding?: OperatorBindingRequest | null
 }
 
 export interface AccountDocumentRequest {
@@ -3636,8 +3652,8 @@ export interface Operations {
       type?: string | null
       /** The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
       url: string
-      /** Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal. */
-      bindings?: ("public" | "internal")[] | null
+      /** Where the endpoint is reachable: by visitors (public), by traffic policies of the account (internal), or in Kubernetes clusters whose operator selects it (kubernetes). By default names below .internal are internal. */
+      bindings?: ("public" | "internal" | "kubernetes")[] | null
       /** Whether several endpoints, of agents and of the cloud, can share the URL. */
       pooling_enabled?: boolean | null
       /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
@@ -3681,8 +3697,8 @@ export interface Operations {
     update(id: string, body?: {
       /** The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
       url?: string | null
-      /** Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal. */
-      bindings?: ("public" | "internal")[] | null
+      /** Where the endpoint is reachable: by visitors (public), by traffic policies of the account (internal), or in Kubernetes clusters whose operator selects it (kubernetes). By default names below .internal are internal. */
+      bindings?: ("public" | "internal" | "kubernetes")[] | null
       /** Whether several endpoints, of agents and of the cloud, can share the URL. */
       pooling_enabled?: boolean | null
       /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
@@ -5072,12 +5088,14 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** What the operator does in its cluster: ingress, gateway, or both. */
+      /** What the operator does in its cluster: ingress, gateway, bindings. */
       enabled_features?: string[] | null
       /** The region that the operator connects to. */
       region?: string | null
       /** Where the operator runs. */
       deployment?: OperatorDeploymentRequest | null
+      /** Which endpoints are bound to the cluster; null for none. */
+      binding?: OperatorBindingRequest | null
     }, options?: CallOptions): Promise<KubernetesOperator>
     /** List Kubernetes operators: one page. */
     list(query?: {
@@ -5105,10 +5123,12 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** What the operator does in its cluster: ingress, gateway, or both. */
+      /** What the operator does in its cluster: ingress, gateway, bindings. */
       enabled_features?: string[] | null
       /** The region that the operator connects to. */
       region?: string | null
+      /** Which endpoints are bound to the cluster; null for none. */
+      binding?: OperatorBindingRequest | null
     }, options?: CallOptions): Promise<KubernetesOperator>
     /** Delete a Kubernetes operator. */
     delete(id: string, options?: CallOptions): Promise<void>

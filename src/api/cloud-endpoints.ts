@@ -1,5 +1,12 @@
 import { isWithin, reverseLabels } from '../base/domain.ts'
-import { DEFAULT_PORTS, isInternalName, parseEndpointUrl, parseInternalUrl } from '../base/endpoint-url.ts'
+import {
+  DEFAULT_PORTS,
+  isInternalName,
+  isKubernetesProto,
+  parseEndpointUrl,
+  parseInternalUrl,
+  parseKubernetesUrl,
+} from '../base/endpoint-url.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { joinHostPort } from '../base/hostport.ts'
 import { endpointAddress, findReservation } from '../naming/index.ts'
@@ -35,7 +42,7 @@ export const endpoints = crud(Endpoint, {
 
   async commit(record, context) {
     await requireNoConflict(record, context)
-    if (record.bindings[0] === 'internal') return { ...record, domain_id: null, tcp_addr_id: null }
+    if (record.bindings[0] !== 'public') return { ...record, domain_id: null, tcp_addr_id: null }
     const { proto, host, port } = parseEndpointUrl(record.url)
     const edge = await context.tx.holder('hostport', `${reverseLabels(host)}:${proto === 'tcp' ? port : 443}`)
     if (edge !== undefined) throw problem('endpoint_and_edge', host, `the edge ${edge.id}`)
@@ -97,7 +104,7 @@ function bindingOf(
   { url, bindings }: EndpointRecord,
   host: string,
   { config }: WriteContext,
-): 'public' | 'internal' {
+): EndpointRecord['bindings'][number] {
   const implied = isInternalName(host) && !isWithin(host, config.domain) ? 'internal' : 'public'
   const binding = bindings[0] ?? implied
   if (binding === 'public' && implied === 'internal')
@@ -108,8 +115,12 @@ function bindingOf(
       throw fieldProblem('url', 'invalid_field', `url: public ${proto} endpoints have no port in their URL.`)
     return binding
   }
+  const { proto } = parseEndpointUrl(url)
+  if (binding === 'kubernetes' && !isKubernetesProto(proto))
+    throw fieldProblem('url', 'endpoint_kubernetes_proto', proto)
   try {
-    parseInternalUrl(url)
+    if (binding === 'kubernetes') parseKubernetesUrl(url)
+    else parseInternalUrl(url)
     return binding
   } catch (error) {
     throw fieldProblem('url', 'invalid_field', `url: ${errorMessage(error)}`)

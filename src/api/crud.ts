@@ -16,7 +16,7 @@ import {
 import { changesBetween } from './audit-changes.ts'
 import type { ApiCall, CommitContext, WriteContext } from './call.ts'
 import { leftOutValues, storedLeftOut } from './left-out.ts'
-import { listPage } from './list-page.ts'
+import { type ListDescription, listPage } from './list-page.ts'
 import { type PageRequest, requirePrefix } from './paging.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { requireGuardRole } from './roles.ts'
@@ -252,10 +252,16 @@ export async function get(behaviour: Behaviour, call: ApiCall, id: string, paren
   return behaviour.view === undefined ? renderRow(behaviour, row, call) : render(behaviour, row, call)
 }
 
-export function list(behaviour: Behaviour, call: ApiCall, page: PageRequest): Promise<Body> {
+/** `part` is a list at another path that has some of the items. */
+export function list(
+  behaviour: Behaviour,
+  call: ApiCall,
+  page: PageRequest,
+  part: Partial<Pick<ListDescription, 'path' | 'includes'>> = {},
+): Promise<Body> {
   const { resource } = behaviour
   requirePrefix(page, resource.prefix)
-  const description = { ...resource, itemSchema: resource.viewSchema }
+  const description = { ...resource, itemSchema: resource.viewSchema, ...part }
   return listPage(description, call, page, async (before, limit) => {
     const reader = readerOf(behaviour, call)
     const rows = await reader.list(resource.kind, call.principal.accountId, { limit, before })

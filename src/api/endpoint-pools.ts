@@ -21,7 +21,7 @@ export function cloudEndpointsAt(url: string, accountId: string, reader: Pick<Re
 
 /** The URL of cloud endpoints in the pool of an endpoint: public URLs of agents may have the port of the listener. */
 function poolUrl({ url, proto, host, bindings }: PoolMember): string {
-  return bindings[0] === 'internal' || proto === 'tcp' ? url : `${proto}://${host}`
+  return bindings[0] !== 'public' || proto === 'tcp' ? url : `${proto}://${host}`
 }
 
 /** The ids of pooled endpoints of agents by their pool; read once for each call. */

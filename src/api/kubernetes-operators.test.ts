@@ -46,16 +46,67 @@ test('an operator finds no registration, registers, updates itself, polls its en
   assert.equal((await call('GET', `${own}/bound_endpoints`)).status, 404)
 })
 
-test('the feature bindings is rejected with the next step', async () => {
+test('operators list the endpoints in clusters that one of their selectors is true for', async () => {
   const api = await fresh()
-  const body = { enabled_features: ['ingress', 'bindings'], deployment }
+  const operator = async (endpoint_selectors: string[]) => {
+    const body = { enabled_features: ['bindings'], deployment, binding: { endpoint_selectors } }
+    return (await api.call('POST', '/kubernetes_operators', { body })).body
+  }
+  const deny = (phase: string) => `${phase}: [{actions: [{type: deny}]}]`
+  const endpoint = (url: string, metadata: string, bindings: string[]) =>
+    api.call.create('/endpoints', {
+      url,
+      metadata,
+      bindings,
+      traffic_policy: deny(url.startsWith('http') ? 'on_http_request' : 'on_tcp_connect'),
+    })
+  const bound = async ({ id }: { id: string }, query = '') => {
+    const { body } = await api.call('GET', `/kubernetes_operators/${id}/bound_endpoints${query}`)
+    return body.endpoints.map(({ url }: { url: string }) => url)
+  }
+  const web = await endpoint('http://web.default', 'blue', ['kubernetes'])
+  await endpoint('tcp://db.default:5432', 'blue', ['kubernetes'])
+  await endpoint('tls://web.default', 'green', ['kubernetes'])
+  await endpoint('https://web.internal', 'blue', ['internal'])
 
-  const { body: answer } = await assertRejected(
-    api,
-    () => api.call('POST', '/kubernetes_operators', { body }),
-    { status: 400, what: 'bindings' },
-  )
+  const all = await operator(['true'])
+  const some = await operator(["endpoint.metadata == 'green'", "endpoint.url.startsWith('tcp:')"])
+  const none = await operator([])
 
-  assert.equal(answer.details.field, 'enabled_features[1]')
-  assert.match(answer.msg, /Install the operator without it/)
+  assert.deepEqual(all.binding, { endpoint_selectors: ['true'], csr: '' })
+  assert.deepEqual([web.bindings, web.host, web.port, web.domain], [['kubernetes'], 'web.default', 80, null])
+  assert.deepEqual(await bound(all), ['tls://web.default', 'tcp://db.default:5432', 'http://web.default'])
+  assert.deepEqual(await bound(all, '?limit=1'), ['tls://web.default'])
+  assert.deepEqual(await bound(some), ['tls://web.default', 'tcp://db.default:5432'])
+  assert.deepEqual(await bound(none), [])
+  const other = await fresh()
+  assert.equal((await other.call('GET', `/kubernetes_operators/${all.id}/bound_endpoints`)).status, 404)
+})
+
+test('a certificate request, a wrong selector and a wrong URL are rejected with the next step', async () => {
+  const api = await fresh()
+  const register = (binding: object) =>
+    api.call('POST', '/kubernetes_operators', {
+      body: { enabled_features: ['bindings'], deployment, binding },
+    })
+  const create = (url: string) =>
+    api.call('POST', '/endpoints', {
+      body: { url, bindings: ['kubernetes'], traffic_policy: 'on_http_request: [{actions: [{type: deny}]}]' },
+    })
+
+  const csr = await assertRejected(api, () => register({ csr: 'PEM' }), { status: 400, what: 'csr' })
+  const selector = await assertRejected(api, () => register({ endpoint_selectors: ['endpoint.colour'] }), {
+    status: 400,
+    what: 'endpoint_selectors',
+  })
+  const https = await assertRejected(api, () => create('https://web.default'), { status: 400, what: 'https' })
+  await assertRejected(api, () => create('http://web.example.com'), {
+    status: 400,
+    what: 'service.namespace',
+  })
+  await assertRejected(api, () => create('http://web'), { status: 400, what: 'service.namespace' })
+
+  assert.match(csr.body.msg, /Install the operator without the feature bindings/)
+  assert.equal(selector.body.details.field, 'binding.endpoint_selectors[0]')
+  assert.equal(https.body.error_code, 'ERR_ADIT_18018')
 })

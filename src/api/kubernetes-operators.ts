@@ -1,13 +1,20 @@
 import { Endpoint, KubernetesOperator } from '../resources/index.ts'
 import { changeTime } from './change-time.ts'
-import { crud, find } from './crud.ts'
+import { endpoints } from './cloud-endpoints.ts'
+import { crud, find, list } from './crud.ts'
 import { boundEndpointsRoute } from './kubernetes-operator-routes.ts'
-import { listPage } from './list-page.ts'
+import { compileItemCondition } from './list-filter.ts'
+import { fieldNames } from './list-page.ts'
 import { type ApiOperation, operation } from './operations.ts'
-import { requirePrefix } from './paging.ts'
+import { fieldProblem } from './problems.ts'
 
 export const kubernetesOperators = crud(KubernetesOperator, {
   async prepare(record, context) {
+    for (const [index, selector] of (record.binding?.endpoint_selectors ?? []).entries()) {
+      const condition = compileSelector(selector)
+      const field = `binding.endpoint_selectors[${index}]`
+      if ('error' in condition) throw fieldProblem(field, 'invalid_field', `${field}: ${condition.error}`)
+    }
     const updated_at = changeTime(context)
     if (updated_at === undefined) return { record }
     const principal_id = context.existing === undefined ? context.principal.ownerId : record.principal_id
@@ -15,17 +22,26 @@ export const kubernetesOperators = crud(KubernetesOperator, {
   },
 })
 
+/** Operators poll it. */
 export const boundEndpointsOperation: ApiOperation = operation(
   boundEndpointsRoute,
   async (call, { params, page }) => {
-    const { id } = await find(KubernetesOperator, call, params.id, {})
-    requirePrefix(page, Endpoint.prefix)
-    const description = {
-      listKey: Endpoint.listKey,
+    const { id, data } = await find(KubernetesOperator, call, params.id, {})
+    const selects = (data.binding?.endpoint_selectors ?? []).flatMap((selector) => {
+      const condition = compileSelector(selector)
+      return 'error' in condition ? [] : [condition.matches]
+    })
+    return list(endpoints, call, page, {
       path: `${KubernetesOperator.path}/${id}/bound_endpoints`,
-      itemSchema: Endpoint.viewSchema,
-    }
-    // Operators poll it. No endpoint has the binding of a cluster.
-    return listPage(description, call, page, async () => [])
+      includes: (endpoint) =>
+        (endpoint.bindings as string[])[0] === 'kubernetes' && selects.some((matches) => matches(endpoint)),
+    })
   },
 )
+
+const compileSelector = (selector: string) =>
+  compileItemCondition(selector, {
+    name: 'endpoint',
+    listKey: Endpoint.listKey,
+    fieldNames: fieldNames(Endpoint.viewSchema),
+  })

@@ -58,9 +58,17 @@ const functions = [
 
 const environments = new Map<string, Environment>()
 
-/** `obj` with the fields of the listed items. Made once for each list. */
-function environmentOf(listKey: string, fieldNames: readonly string[]): Environment {
-  const known = environments.get(listKey)
+/** What an expression reads of a list: a variable with the fields of the listed items. */
+interface ItemVariable {
+  readonly name: string
+  readonly listKey: string
+  readonly fieldNames: readonly string[]
+}
+
+/** Made once for each list. */
+function environmentOf({ name: variable, listKey, fieldNames }: ItemVariable): Environment {
+  const key = `${variable} ${listKey}`
+  const known = environments.get(key)
   if (known !== undefined) return known
   const fields: Record<string, Field> = {}
   for (const name of fieldNames)
@@ -69,12 +77,12 @@ function environmentOf(listKey: string, fieldNames: readonly string[]): Environm
       : { type: DYN, read: (item: Body) => fromJson(item[name]) }
   const environment = new Environment({
     variables: {
-      obj: { type: objectOf({ name: 'obj', fields }), read: (item: Body) => item },
+      [variable]: { type: objectOf({ name: variable, fields }), read: (item: Body) => item },
       'time.now': { type: STRING, read: () => new Date().toISOString() },
     },
     functions,
   })
-  environments.set(listKey, environment)
+  environments.set(key, environment)
   return environment
 }
 
@@ -82,25 +90,37 @@ function timeOf(value: unknown): Timestamp | null | undefined {
   return typeof value === 'string' && value !== '' ? parseTimestamp(value) : (value as null | undefined)
 }
 
+/** A condition on the items of a list, or what is wrong with it. An item that it cannot be evaluated for does not match. */
+export type ItemCondition = { readonly matches: (item: Body) => boolean } | { readonly error: string }
+
+/** Compiles a CEL expression over one item as a list shows it. */
+export function compileItemCondition(source: string, variable: ItemVariable): ItemCondition {
+  const condition = compileCondition(source, environmentOf(variable))
+  if ('error' in condition) return condition
+  const { program } = condition
+  return {
+    matches(item) {
+      try {
+        return program.evaluate(item, ITEM_BUDGET) === true
+      } catch (error) {
+        if (error instanceof CostExceeded) throw problem('bad_filter', 'it takes too long for one item')
+        if (error instanceof EvaluationError) return false
+        throw error
+      }
+    },
+  }
+}
+
 /**
- * Compiles the `filter` of a list: a CEL expression over `obj`, one item as the list shows it. An item that the filter
- * cannot be evaluated for does not match. Throws a problem for an invalid filter, and for one that takes too long.
+ * Compiles the `filter` of a list: a CEL expression over `obj`. Throws a problem for an invalid filter, and for one that
+ * takes too long.
  */
 export function compileListFilter(
   source: string,
   listKey: string,
   fieldNames: readonly string[],
 ): (item: Body) => boolean {
-  const condition = compileCondition(source, environmentOf(listKey, fieldNames))
+  const condition = compileItemCondition(source, { name: 'obj', listKey, fieldNames })
   if ('error' in condition) throw problem('bad_filter', condition.error)
-  const { program } = condition
-  return (item) => {
-    try {
-      return program.evaluate(item, ITEM_BUDGET) === true
-    } catch (error) {
-      if (error instanceof CostExceeded) throw problem('bad_filter', 'it takes too long for one item')
-      if (error instanceof EvaluationError) return false
-      throw error
-    }
-  }
+  return condition.matches
 }

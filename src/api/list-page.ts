@@ -14,6 +14,8 @@ export interface ListDescription {
   readonly listKey: string
   readonly path: string
   readonly itemSchema: TSchema
+  /** Which of the items the list has; undefined for all. */
+  readonly includes?: ((item: Body) => boolean) | undefined
 }
 
 /** Reads the newest items, at most `limit`, that are older than `before`. */
@@ -21,7 +23,7 @@ export type ReadItems = (before: string | undefined, limit: number) => Promise<B
 
 /** The response of a list: a page of items, only those that match the filter if there is one. */
 export async function listPage(
-  { listKey, path, itemSchema }: ListDescription,
+  { listKey, path, itemSchema, includes }: ListDescription,
   { config }: ApiCall,
   page: PageRequest,
   read: ReadItems,
@@ -30,9 +32,13 @@ export async function listPage(
   const condition =
     filter === undefined ? undefined : compileListFilter(filter, listKey, fieldNames(itemSchema))
   const { items, cursor } =
-    condition === undefined && selected === undefined
+    condition === undefined && selected === undefined && includes === undefined
       ? await readUnfiltered(page, read)
-      : await readFiltered(page, (item) => isSelected(item, selected) && condition?.(item) !== false, read)
+      : await readFiltered(
+          page,
+          (item) => includes?.(item) !== false && isSelected(item, selected) && condition?.(item) !== false,
+          read,
+        )
   const address = `${config.apiUrl()}${path}`
   return {
     [listKey]: items,
@@ -90,4 +96,6 @@ async function readFiltered(
 
 const idOf = (item: Body | undefined) => item?.id as string | undefined
 
-const fieldNames = (schema: TSchema) => Object.keys((schema as { properties?: object }).properties ?? {})
+/** The fields of the items of a list. */
+export const fieldNames = (schema: TSchema) =>
+  Object.keys((schema as { properties?: object }).properties ?? {})

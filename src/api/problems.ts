@@ -271,6 +271,13 @@ export const catalogue = {
     text: (url: string) =>
       `Another endpoint is at ${url} already; to share it, enable pooling on all of them.`,
   },
+  endpoint_kubernetes_proto: {
+    code: 18018,
+    status: 400,
+    cause: 'Endpoints in Kubernetes clusters are http, tls or tcp.',
+    next: 'Use one of these schemes, such as `http://service.namespace`.',
+    text: (proto: string) => `url: an endpoint in Kubernetes clusters is http, tls or tcp, not ${proto}.`,
+  },
   endpoint_and_edge: {
     code: 6027,
     status: 409,

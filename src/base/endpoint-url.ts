@@ -59,3 +59,19 @@ export function parseInternalUrl<const P extends EndpointProto = EndpointProto>(
     throw new Error(`an internal name has at most ${MAX_INTERNAL_LABELS} labels before .internal.`)
   return parsed
 }
+
+/** The protocols of endpoints in Kubernetes clusters. */
+const KUBERNETES_PROTOS: readonly EndpointProto[] = ['http', 'tls', 'tcp']
+
+export const isKubernetesProto = (proto: EndpointProto): boolean => KUBERNETES_PROTOS.includes(proto)
+
+/** The same for an endpoint in Kubernetes clusters, whose host is the name of a service. */
+export function parseKubernetesUrl(url: string): EndpointUrl {
+  const parsed = parseEndpointUrl(url)
+  const labels = parsed.host.split('.')
+  if (labels.length !== 2 || labels[0] === '*' || isInternalName(parsed.host))
+    throw new Error(
+      `the host of an endpoint in Kubernetes clusters is service.namespace, not "${parsed.host}".`,
+    )
+  return parsed
+}

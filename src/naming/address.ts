@@ -9,7 +9,7 @@ interface AddressParts {
   readonly port: number
   readonly hostport: string
   readonly url: string
-  /** The account inside which the address is reachable; undefined for a public one. */
+  /** The account inside which the address is reachable, or whose clusters it is in; undefined for a public one. */
   readonly internalTo?: string | undefined
   readonly labels?: undefined
 }
@@ -40,6 +40,27 @@ export function internalAddress(
   accountId: string,
 ): EndpointAddress {
   return { ...endpointAddress(proto, host, port), internalTo: accountId }
+}
+
+/** What is before the account in the scope of an address in Kubernetes clusters, so that no look-up of traffic finds it. */
+const KUBERNETES_SCOPE = 'kubernetes@'
+
+/** The address of an endpoint that operators of the account offer in their Kubernetes clusters. No traffic reaches it here. */
+export function kubernetesAddress(
+  proto: EndpointAddress['proto'],
+  host: string,
+  port: number,
+  accountId: string,
+): EndpointAddress {
+  return { ...endpointAddress(proto, host, port), internalTo: `${KUBERNETES_SCOPE}${accountId}` }
+}
+
+/** Where an address is reachable. */
+export function bindingOf({
+  internalTo,
+}: Pick<EndpointAddress, 'internalTo'>): 'public' | 'internal' | 'kubernetes' {
+  if (internalTo === undefined) return 'public'
+  return internalTo.startsWith(KUBERNETES_SCOPE) ? 'kubernetes' : 'internal'
 }
 
 /** Whether an address is a public TCP port, which a listener of its own serves. */

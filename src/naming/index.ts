@@ -5,10 +5,12 @@
  * `overlap.ts` whether an account may own one, and `name-watch.ts` evicts tunnels whose name came to belong to others.
  */
 export {
+  bindingOf,
   type EndpointAddress,
   endpointAddress,
   internalAddress,
   isPublicPort,
+  kubernetesAddress,
   type TcpAddress,
 } from './address.ts'
 export { requireAvailableAddress, requireAvailableName } from './availability.ts'

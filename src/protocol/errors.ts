@@ -171,6 +171,10 @@ export const protocolErrors = {
     320,
     (name: string) => `The name ${name} belongs to the platform itself. Choose another one.`,
   ),
+  kubernetes_proto: defineError(
+    18018,
+    (proto: string) => `An endpoint in Kubernetes clusters is http, tls or tcp, not ${proto}.`,
+  ),
   too_many_tunnels: defineError(
     324,
     (limit: string) => `This session already has ${limit} tunnels, the most it may have.`,

@@ -63,8 +63,8 @@ export const Endpoint = defineResource({
       'https://app.example.com',
     ),
     bindings: editable(
-      list(choice(['public', 'internal'], 'public'), { maxItems: 1 }),
-      'Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal.',
+      list(choice(['public', 'internal', 'kubernetes'], 'public'), { maxItems: 1 }),
+      'Where the endpoint is reachable: by visitors (public), by traffic policies of the account (internal), or in Kubernetes clusters whose operator selects it (kubernetes). By default names below .internal are internal.',
     ),
     pooling_enabled: editable(
       flag(false),

@@ -1,19 +1,33 @@
-import { Type } from 'typebox'
 import { author } from './author.ts'
-import { assigned, common, defineResource, editable, fixed, live } from './define.ts'
-import { described, list, object, parsed, plain, text, withDefault } from './value.ts'
+import { assigned, common, defineResource, editable, fixed } from './define.ts'
+import { described, list, nullable, object, parsed, text, withDefault } from './value.ts'
 
-const FEATURES = ['ingress', 'gateway']
+const FEATURES = ['ingress', 'gateway', 'bindings']
 
 const feature = parsed(32, (value) => {
   const name = value.toLowerCase()
   if (FEATURES.includes(name)) return name
-  throw new Error(
-    name === 'bindings'
-      ? 'the feature bindings is not supported: endpoints cannot be bound to a cluster. Install the operator without it.'
-      : `"${value}" is not a feature; there are ${FEATURES.join(' and ')}.`,
-  )
+  throw new Error(`"${value}" is not a feature; there are ${FEATURES.join(', ')}.`)
 })
+
+const binding = object(
+  {
+    endpoint_selectors: described(
+      list(text(1024), { maxItems: 50 }),
+      'CEL expressions over `endpoint`, as the list of endpoints shows it. An endpoint with the binding kubernetes is bound to the cluster if one of them is true.',
+      ['endpoint.metadata.contains("blue")'],
+    ),
+    csr: described(
+      text(16_384, (value) =>
+        value === ''
+          ? undefined
+          : 'cannot be used: this server issues no certificates to operators and has no ingress for clusters. Install the operator without the feature bindings.',
+      ),
+      'Always empty: operators get no certificate.',
+    ),
+  },
+  { name: 'operator binding' },
+)
 
 const deployment = object(
   {
@@ -39,14 +53,11 @@ export const KubernetesOperator = defineResource({
     principal: assigned(author('principal_id'), 'The user or bot user who registered it.'),
     enabled_features: editable(
       list(feature, { maxItems: 10 }),
-      'What the operator does in its cluster: ingress, gateway, or both.',
+      'What the operator does in its cluster: ingress, gateway, bindings.',
       ['ingress', 'gateway'],
     ),
     region: editable(withDefault(text(16), 'global'), 'The region that the operator connects to.'),
     deployment: fixed(deployment, 'Where the operator runs.'),
-    binding: live(
-      plain<null>(Type.Null(), null),
-      'Endpoints that are bound to the cluster; always null, because endpoints cannot be bound to clusters.',
-    ),
+    binding: editable(nullable(binding), 'Which endpoints are bound to the cluster; null for none.'),
   },
 })

@@ -4,6 +4,7 @@ import {
   endpointAddress,
   internalAddress,
   isPublicPort,
+  kubernetesAddress,
   type NameClaims,
   type Reservations,
   requireAvailableAddress,
@@ -15,7 +16,7 @@ import type { TunnelSpec } from './live-tunnel.ts'
 import { type PublicAddress, publicPort } from './public-address.ts'
 import { randomName } from './random-name.ts'
 import type { Registry } from './registry.ts'
-import { requestedAddress, requestedInternal, requestedName } from './requested-address.ts'
+import { requestedAddress, requestedName, requestedNonPublic } from './requested-address.ts'
 import type { TunnelProto } from './tunnel.ts'
 
 /** The address a bind resolved to, with the reservation it belongs to. */
@@ -48,10 +49,11 @@ export class AddressResolver {
     bindings: readonly string[],
     previousUrl: string | undefined,
   ): Promise<ResolvedAddress> {
-    const internal = requestedInternal(proto, bindings, requested, this.#options.address.domain)
-    if (internal !== undefined) {
-      requireAllowedName(session, internal.host)
-      const address = internalAddress(internal.proto, internal.host, internal.port, session.accountId)
+    const nonPublic = requestedNonPublic(proto, bindings, requested, this.#options.address.domain)
+    if (nonPublic !== undefined) {
+      requireAllowedName(session, nonPublic.host)
+      const createAddress = nonPublic.binding === 'internal' ? internalAddress : kubernetesAddress
+      const address = createAddress(nonPublic.proto, nonPublic.host, nonPublic.port, session.accountId)
       return { address, reservationId: undefined, isRandom: false }
     }
     const opts = withPreviousAddress(proto, requested, previousUrl)

@@ -4,7 +4,7 @@
  */
 import { BindRequest, decode, LabelRequest, protocolError } from '../protocol/index.ts'
 import { toEndpointOptions } from './endpoint-options.ts'
-import { parseProto, requestedAddress, requestedInternal, requestedName } from './requested-address.ts'
+import { parseProto, requestedAddress, requestedName, requestedNonPublic } from './requested-address.ts'
 
 const MAX_TEXT_BYTES = 2048
 const MAX_DESCRIPTION_BYTES = 255
@@ -64,7 +64,7 @@ export function checkRequest(request: BindRequest | LabelRequest): void {
   }
   const { proto, opts, bindings } = readBindRequest(decode(BindRequest, request))
   // Names below .internal without a binding are public where the domain of the server is below it.
-  if (requestedInternal(proto, bindings, opts, 'internal') !== undefined) return
+  if (requestedNonPublic(proto, bindings, opts, 'internal') !== undefined) return
   if (proto === 'tcp') requestedAddress(opts)
   else requestedName(proto, opts, undefined)
 }

@@ -23,6 +23,12 @@ async function startHarness(t: TestContext, setup: BindSetup): Promise<Platform>
 }
 
 const http = (Opts: object): BindMessage => ({ Proto: 'http', Opts })
+const kubernetes = (Proto: string, URL: string) => ({
+  Proto,
+  Opts: { URL },
+  Extra: { Bindings: ['kubernetes'] },
+})
+
 const signInPolicy = (domain: string) =>
   JSON.stringify({
     on_http_request: [
@@ -230,7 +236,18 @@ const rejected: [what: string, request: BindMessage, setup: BindSetup, number: n
     33404,
   ],
   ['two bindings', { Proto: 'https', Extra: { Bindings: ['public', 'internal'] } }, {}, 33404],
-  ['an unknown binding', { Proto: 'https', Extra: { Bindings: ['kubernetes'] } }, {}, 33404],
+  ['an unknown binding', { Proto: 'https', Extra: { Bindings: ['cluster'] } }, {}, 33404],
+  ['https in clusters', kubernetes('https', 'https://app.default'), {}, 18018],
+  ['a service in clusters without a namespace', kubernetes('http', 'http://app'), {}, 33404],
+  ['a name that is no service in clusters', kubernetes('http', 'http://app.example.com'), {}, 33404],
+  ['a service in clusters for tcp without a port', kubernetes('tcp', 'tcp://db.default'), {}, 33404],
+  ['a service in clusters without a name', kubernetes('http', ''), {}, 33404],
+  [
+    'a service in clusters that the ACL does not allow',
+    kubernetes('http', 'http://app.default'),
+    { acl: ['bind:b.default'] },
+    316,
+  ],
   ['an internal name of six labels', https({ URL: 'https://a.b.c.d.e.f.internal' }), {}, 33404],
   ['an internal name for tcp without a port', tcp({ URL: 'tcp://db.internal' }), {}, 33404],
   [

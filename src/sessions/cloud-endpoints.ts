@@ -1,6 +1,12 @@
 import { parseEndpointUrl } from '../base/endpoint-url.ts'
 import type { ByteStream } from '../base/io/stream.ts'
-import { type EndpointAddress, endpointAddress, internalAddress, isPublicPort } from '../naming/index.ts'
+import {
+  type EndpointAddress,
+  endpointAddress,
+  internalAddress,
+  isPublicPort,
+  kubernetesAddress,
+} from '../naming/index.ts'
 import type { Endpoint, StoredRecord } from '../resources/index.ts'
 import { type EndpointOptions, NoUpstream, type Tunnel } from './tunnel.ts'
 import type { TunnelDirectory } from './tunnel-directory.ts'
@@ -12,6 +18,12 @@ interface CloudEndpointRow {
   readonly createdAt: number
   readonly data: Readonly<StoredRecord<typeof Endpoint>>
   readonly secrets: Readonly<Record<string, string>> | undefined
+}
+
+/** The address of each binding but the public one. */
+const ADDRESSES: Readonly<Record<string, typeof internalAddress>> = {
+  internal: internalAddress,
+  kubernetes: kubernetesAddress,
 }
 
 /** A tunnel without an agent: its traffic policy answers, on every node, for as long as it is stored. */
@@ -40,10 +52,8 @@ class CloudEndpoint implements Tunnel {
     this.region = region
     this.description = data.description
     this.metadata = data.metadata
-    this.address =
-      data.bindings[0] === 'internal'
-        ? internalAddress(proto, host, port, account)
-        : endpointAddress(proto, host, port)
+    const createAddress = ADDRESSES[data.bindings[0] ?? 'public'] ?? endpointAddress
+    this.address = createAddress(proto, host, port, account)
     this.poolingEnabled = data.pooling_enabled
     // Absent in rows of a release without weights.
     this.poolingWeight = data.pooling_weight ?? 1

@@ -1,5 +1,11 @@
 import { isWithin, parseDomain } from '../base/domain.ts'
-import { type EndpointUrl, isInternalName, parseInternalUrl } from '../base/endpoint-url.ts'
+import {
+  type EndpointUrl,
+  isInternalName,
+  isKubernetesProto,
+  parseInternalUrl,
+  parseKubernetesUrl,
+} from '../base/endpoint-url.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { parseHostPort } from '../base/hostport.ts'
 import { type BindOpts, protocolError } from '../protocol/index.ts'
@@ -31,26 +37,27 @@ export function requestedName(
   return undefined
 }
 
-const BINDINGS = ['', 'public', 'internal']
+const BINDINGS = ['', 'public', 'internal', 'kubernetes']
 
 /**
- * The internal address an agent requests; undefined for a public one. A name below `.internal` is internal, unless the
- * platform's own domain is there.
+ * The address an agent requests inside its account or in Kubernetes clusters; undefined for a public one. A name below
+ * `.internal` is internal, unless the platform's own domain is there.
  */
-export function requestedInternal(
+export function requestedNonPublic(
   proto: TunnelProto,
   bindings: readonly string[],
   opts: BindOpts,
   domain: string,
-): EndpointUrl | undefined {
+): (EndpointUrl & { readonly binding: 'internal' | 'kubernetes' }) | undefined {
   const unsupported = bindings.find((binding) => !BINDINGS.includes(binding))
   if (unsupported !== undefined || bindings.length > 1)
     throw protocolError(
       'options_invalid',
-      `a tunnel has one binding, public or internal, not "${bindings.join(', ').slice(0, 40)}".`,
+      `a tunnel has one binding, public, internal or kubernetes, not "${bindings.join(', ').slice(0, 40)}".`,
     )
   const host =
     (opts.URL ? parseUrlHost(proto, opts.URL) : '') || opts.Domain || opts.Hostname || opts.Addr || ''
+  if (bindings[0] === 'kubernetes') return requestedService(proto, host)
   const name = host.toLowerCase().replace(/:\d+$/, '')
   const isInternal = bindings[0] === 'internal' || (isInternalName(name) && !isWithin(name, domain))
   if (!isInternal) return undefined
@@ -59,7 +66,19 @@ export function requestedInternal(
   if (host === '')
     throw protocolError('options_invalid', 'an internal endpoint needs a URL, such as https://app.internal.')
   try {
-    return parseInternalUrl(`${proto}://${host}`)
+    return { ...parseInternalUrl(`${proto}://${host}`), binding: 'internal' }
+  } catch (error) {
+    throw protocolError('options_invalid', errorMessage(error))
+  }
+}
+
+/** The service in Kubernetes clusters that an agent requests. */
+function requestedService(proto: TunnelProto, host: string) {
+  if (!isKubernetesProto(proto)) throw protocolError('kubernetes_proto', proto)
+  if (host === '')
+    throw protocolError('options_invalid', 'the binding kubernetes needs a URL, such as http://app.default.')
+  try {
+    return { ...parseKubernetesUrl(`${proto}://${host}`), binding: 'kubernetes' as const }
   } catch (error) {
     throw protocolError('options_invalid', errorMessage(error))
   }

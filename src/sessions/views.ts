@@ -1,5 +1,5 @@
 import { formatTimestamp } from '../base/clock.ts'
-import type { EndpointAddress } from '../naming/index.ts'
+import { bindingOf, type EndpointAddress } from '../naming/index.ts'
 import type { LegView } from './legs.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
@@ -80,7 +80,7 @@ export function endpointView(tunnel: LiveTunnel<EndpointAddress>, context: ViewC
     hostport,
     public_url: url,
     url,
-    bindings: [tunnel.address.internalTo === undefined ? 'public' : 'internal'],
+    bindings: [bindingOf(tunnel.address)],
     pooling_enabled: tunnel.poolingEnabled,
     pooling_weight: tunnel.poolingWeight,
     // The API adds them: they may be cloud endpoints.

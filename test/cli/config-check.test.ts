@@ -132,7 +132,11 @@ const MISTAKES: Mistake[] = [
   agent('a short tolerance', 'heartbeat_tolerance: 10ms', /heartbeat tolerance must be at least 1 s/),
   // What every server rejects.
   http('an invalid domain name', 'domain: a..b', /"a\.\.b" is not a valid domain name/),
-  http('an unknown binding', 'bindings: [kubernetes]', /a tunnel has one binding, public or internal/),
+  http(
+    'an unknown binding',
+    'bindings: [cluster]',
+    /a tunnel has one binding, public, internal or kubernetes/,
+  ),
   http('an internal endpoint without a name', 'bindings: [internal]', /an internal endpoint needs a URL/),
   http(
     'a name for all internal endpoints',

@@ -635,9 +635,10 @@ export const samples: Record<StoredKind, ResourceSample> = {
   kubernetes_operators: {
     create: async () => ({
       ...TEXTS,
-      enabled_features: ['ingress', 'gateway'],
+      enabled_features: ['ingress', 'gateway', 'bindings'],
       region: 'eu',
       deployment: { name: 'operator', namespace: 'ingress', version: '0.19.0', cluster_name: 'blue' },
+      binding: { endpoint_selectors: ['true'], csr: '' },
     }),
     defaults: {
       ...EMPTY_TEXTS,
@@ -646,8 +647,17 @@ export const samples: Record<StoredKind, ResourceSample> = {
       deployment: { name: '', namespace: '', version: '', cluster_name: '' },
       binding: null,
     },
-    update: async () => ({ enabled_features: ['gateway'], region: 'us' }),
-    rejected: { ...TOO_LONG, 'enabled_features[0]': ['bindings', 'dns'] },
+    update: async () => ({
+      enabled_features: ['gateway'],
+      region: 'us',
+      binding: { endpoint_selectors: ["endpoint.proto == 'http'"], csr: '' },
+    }),
+    rejected: {
+      ...TOO_LONG,
+      'enabled_features[0]': ['dns'],
+      'binding.csr': ['PEM'],
+      'binding.endpoint_selectors[0]': ['endpoint.', '1'],
+    },
   },
   abuse_reports: {
     create: async () => ({

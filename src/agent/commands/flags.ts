@@ -32,7 +32,7 @@ const SHARED_ENDPOINT_FLAGS: readonly CommandFlag[] = [
     commaSeparated: true,
     kind: 'list',
     key: 'bindings',
-    help: 'where the endpoint is reachable: public or internal',
+    help: 'where the endpoint is reachable: public, internal or kubernetes',
   },
   {
     name: 'pooling-enabled',
