@@ -260,27 +260,13 @@ async function wireGateways(
     windows,
   }: {
     registry: Registry
-    cluster: Awaited<ReturnType<typeof wireRegistry>>['cluster']
+    cluster: Cluster | undefined
     requestLog: RequestLog
     windows: WindowBudget
   },
 ) {
-  const { settings, store, clock, logOf, auth, restrictions, addresses, claims, worker } = foundation
-  const resume = createResumeTokens(await loadOrCreateSecret(store, 'sessions.resume_key'))
-  const reservations = createReservations({ store, domain: settings.domain })
-  const nameWatch = createNameWatch<LiveTunnel>({
-    reservations,
-    evict: (tunnel, reason) => registry.evict(tunnel, reason),
-    log: logOf('naming'),
-  })
-  registry.subscribe((event) => {
-    if (event.type === 'tunnel_started') nameWatch.add(event.tunnel)
-    else if (event.type === 'tunnel_stopped') nameWatch.remove(event.tunnel)
-  })
-  const binder = new Binder({
-    ...{ registry, reservations, address: addresses, resume, claims, clock },
-    published: cluster && (() => cluster.published()),
-  })
+  const { settings, store, clock, logOf, auth, restrictions, addresses, worker } = foundation
+  const { resume, nameWatch, binder } = await wireBinder(foundation, registry, cluster)
   const shared = {
     registry,
     binder,
@@ -337,6 +323,30 @@ async function wireGateways(
     windows,
   })
   return { nameWatch, agentGateway, gatewayCertificate: certificate, sshGateway, sshHost }
+}
+
+/** What turns bind requests into tunnels, and evicts those whose name no longer belongs to their account. */
+async function wireBinder(
+  { settings, store, clock, logOf, addresses, claims }: Foundation,
+  registry: Registry,
+  cluster: Cluster | undefined,
+) {
+  const resume = createResumeTokens(await loadOrCreateSecret(store, 'sessions.resume_key'))
+  const reservations = createReservations({ store, domain: settings.domain })
+  const nameWatch = createNameWatch<LiveTunnel>({
+    reservations,
+    evict: (tunnel, reason) => registry.evict(tunnel, reason),
+    log: logOf('naming'),
+  })
+  registry.subscribe((event) => {
+    if (event.type === 'tunnel_started') nameWatch.add(event.tunnel)
+    else if (event.type === 'tunnel_stopped') nameWatch.remove(event.tunnel)
+  })
+  const binder = new Binder({
+    ...{ registry, reservations, address: addresses, resume, claims, clock },
+    published: cluster && (() => cluster.published()),
+  })
+  return { resume, nameWatch, binder }
 }
 
 /** Alternative endpoints of OAuth providers, from the operator's file. */
