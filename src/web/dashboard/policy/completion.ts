@@ -1,4 +1,5 @@
 import type { PolicyLanguage } from '../../../dashboard/page-data.ts'
+import { findJsonPlace } from './json-place.ts'
 
 /** A word that can replace the one before the caret. */
 export interface Completion {
@@ -27,21 +28,73 @@ interface Line {
   readonly value: string
 }
 
-/** What can be written at `caret` of a policy in YAML. */
+/** A place of a policy where a word of its structure is written. */
+export interface Place {
+  /** The keys above, the outermost first. */
+  readonly parents: readonly string[]
+  /** The key whose value is written; empty where a key is. */
+  readonly key: string
+  /** The type of the action around the place, if it is known. */
+  readonly actionType: string | undefined
+  readonly word: string
+}
+
+/** What can be written at `caret` of a policy in YAML or JSON. */
 export function completionsAt(text: string, caret: number, language: PolicyLanguage): Completions {
+  const { word, options } = text.trimStart().startsWith('{')
+    ? jsonWords(text, caret, language)
+    : yamlWords(text, caret, language)
+  const prefix = word.toLowerCase()
+  return {
+    from: caret - word.length,
+    options: options
+      .filter(({ label }) => label.toLowerCase().startsWith(prefix) && label !== word)
+      .slice(0, MAX_OPTIONS),
+  }
+}
+
+function yamlWords(text: string, caret: number, language: PolicyLanguage): Words {
   const start = text.lastIndexOf('\n', caret - 1) + 1
   const before = text.slice(start, caret)
   const lines = text.slice(0, start).split('\n').slice(0, -1).map(parseLine)
   const current = parseLine(before)
-  const found = isExpression(before, current, lines)
-    ? expressionWords(before, phaseOf(lines), language)
-    : structureWords(before, current, lines, language)
-  const word = found.word.toLowerCase()
+  if (isExpression(before, current, lines)) return expressionWords(before, phaseOf(lines), language)
+  const parents = parentsOf(lines, current.indent)
+  const config = parents.find(({ key }) => key === 'config')
+  const place = {
+    parents: parents.map(({ key }) => key).toReversed(),
+    key: current.key,
+    actionType: lines.findLast(({ key, indent }) => key === 'type' && indent === config?.indent)?.value,
+    word: current.value,
+  }
+  const isKey = current.key === ''
   return {
-    from: caret - found.word.length,
-    options: found.options
-      .filter(({ label }) => label.toLowerCase().startsWith(word) && label !== found.word)
-      .slice(0, MAX_OPTIONS),
+    word: place.word,
+    options: structureWords(place, language).map(({ name, detail, opens }) => ({
+      label: name,
+      insert: isKey ? `${name}:${opens ? '' : ' '}` : name,
+      detail,
+    })),
+  }
+}
+
+function jsonWords(text: string, caret: number, language: PolicyLanguage): Words {
+  const place = findJsonPlace(text.slice(0, caret))
+  const { parents, word, isQuoted, key } = place
+  const list = place.inList ? parents.at(-1) : undefined
+  const isList = list === 'expressions' || list === 'bucket_key'
+  if (isQuoted && (isList || word.lastIndexOf('${') > word.lastIndexOf('}')))
+    return expressionWords(word, parents[0], language)
+  const isClosed = isQuoted && text[caret] === '"'
+  const opening = isQuoted ? '' : '"'
+  const closing = isClosed ? '' : key === '' ? '": ' : '"'
+  return {
+    word,
+    options: structureWords(place, language).map(({ name, detail }) => ({
+      label: name,
+      insert: `${opening}${name}${closing}`,
+      detail,
+    })),
   }
 }
 
@@ -110,48 +163,38 @@ function accepts(signature: string, type: string): boolean {
   return receiver === kind || (receiver === 'e' && (kind === 'list' || kind === 'map'))
 }
 
+interface StructureWord {
+  readonly name: string
+  readonly detail: string
+  /** Whether what follows it begins on the next line. */
+  readonly opens?: boolean
+}
+
+/** The words of the structure that fit a place. */
 function structureWords(
-  before: string,
-  current: Line,
-  lines: readonly Line[],
+  { parents, key, actionType }: Place,
   language: PolicyLanguage,
-): Words {
-  const phase = phaseOf(lines)
-  const words = (options: readonly Completion[], word = current.value): Words => ({ word, options })
-  if (current.key === 'type')
-    return words(
-      language.actions
-        .filter(({ phases }) => phase === undefined || phases.some((each) => each === phase))
-        .map(({ type, description }) => ({ label: type, insert: type, detail: description })),
-    )
-  const parents = parentsOf(lines, current.indent)
-  const fields = fieldsAt(parents, lines, language)
-  if (current.key !== '')
-    return words(
-      (fields.find(({ key }) => key === current.key)?.choices ?? []).map((choice) => ({
-        label: choice,
-        insert: choice,
-        detail: '',
-      })),
-    )
-  if (/^[\w-]*$/.test(before))
-    return words(
-      language.phases.map(({ name, description }) => ({
-        label: name,
-        insert: `${name}:`,
-        detail: description,
-      })),
-    )
-  if (fields.length > 0)
-    return words(fields.map(({ key, detail }) => ({ label: key, insert: `${key}: `, detail })))
-  if (parents.length === 1)
-    return words(RULE_KEYS.map(([key, detail]) => ({ label: key, insert: `${key}:`, detail })))
-  if (parents[0]?.key === 'actions')
-    return words([
-      { label: 'type', insert: 'type: ', detail: 'what the action does' },
-      { label: 'config', insert: 'config:', detail: 'its fields' },
-    ])
-  return words([])
+): readonly StructureWord[] {
+  const [phase] = parents
+  if (key === 'type')
+    return language.actions
+      .filter(({ phases }) => phase === undefined || phases.some((each) => each === phase))
+      .map(({ type, description }) => ({ name: type, detail: description }))
+  const fields = fieldsAt(parents, actionType, language)
+  if (key !== '') {
+    const { choices = [] } = fields.find((field) => field.key === key) ?? {}
+    return choices.map((choice) => ({ name: choice, detail: '' }))
+  }
+  if (parents.length === 0)
+    return language.phases.map(({ name, description }) => ({ name, detail: description, opens: true }))
+  if (fields.length > 0) return fields.map((field) => ({ name: field.key, detail: field.detail }))
+  if (parents.length === 1) return RULE_KEYS.map(([name, detail]) => ({ name, detail, opens: true }))
+  if (parents.at(-1) === 'actions')
+    return [
+      { name: 'type', detail: 'what the action does' },
+      { name: 'config', detail: 'its fields', opens: true },
+    ]
+  return []
 }
 
 interface KnownField {
@@ -161,19 +204,19 @@ interface KnownField {
 }
 
 /** The fields of the configuration that a place is in. */
-function fieldsAt(parents: readonly Line[], lines: readonly Line[], language: PolicyLanguage): KnownField[] {
-  const depth = parents.findIndex(({ key }) => key === 'config')
+function fieldsAt(
+  parents: readonly string[],
+  actionType: string | undefined,
+  language: PolicyLanguage,
+): KnownField[] {
+  const depth = parents.lastIndexOf('config')
   if (depth === -1) return []
-  const type = lines.findLast(({ key, indent }) => key === 'type' && indent === parents[depth]!.indent)?.value
-  const path = parents
-    .slice(0, depth)
-    .map(({ key }) => key)
-    .toReversed()
-  const action = language.actions.find((each) => each.type === type)
+  const path = parents.slice(depth + 1).join('.')
+  const action = language.actions.find(({ type }) => type === actionType)
   return (action?.fields ?? []).flatMap(({ name, type, required, description, choices = [] }) => {
     const keys = name.replaceAll('[]', '').split('.')
     const key = keys.pop()!
-    if (keys.join('.') !== path.join('.')) return []
+    if (keys.join('.') !== path) return []
     return [{ key, detail: `${type}${required ? ', required' : ''}: ${description}`, choices }]
   })
 }
