@@ -415,7 +415,7 @@ export const catalogue = {
     cause:
       'The agent does not support this: an SSH client cannot be restarted, or remote management is switched off.',
     next: 'See `msg`.',
-    text: (reason: string) => `The agent refused: ${reason}`,
+    text: (reason: string) => `The agent rejected the command: ${reason}`,
   },
   command_failed: {
     code: 807,

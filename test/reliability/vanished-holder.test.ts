@@ -130,7 +130,7 @@ test('an SSH client takes over the name of a vanished SSH client, and not of a r
   const credentials = { ...node.credentials, ssh_addr: `127.0.0.1:${relay.port}` }
   await readUrl(startSsh(t, { ...node, credentials }, identity, ['-R', 'mine:80:127.0.0.1:9']))
   const successor = () => startSsh(t, node, identity, ['-R', 'mine:80:127.0.0.1:9'], ['http'])
-  await successor().waitForOutput(/was refused: .*already online/)
+  await successor().waitForOutput(/was rejected: .*already online/)
 
   relay.freeze()
 

@@ -197,7 +197,7 @@ test('a forward can bind a reserved TCP address, and no unreserved one', { skip 
   const [data] = await once(connection, 'data')
   connection.destroy()
   const other = startSsh(t, platform, identity, ['-R', `20999:127.0.0.1:${port}`])
-  await other.waitForOutput(/20999 was refused: .*not reserved/)
+  await other.waitForOutput(/20999 was rejected: .*not reserved/)
 
   assert.equal(url, `tcp://${addr}`)
   assert.equal(String(data), 'reserved')

@@ -90,8 +90,8 @@ test('forbidden requests are rejected, with a reason or by closing the channel',
       [],
       /forwarding failed/,
     ],
-    ['a name with a forbidden character', ['-R', 'a_b!:80:127.0.0.1:9'], ['http'], /refused/],
-    ['the name of the platform itself', ['-R', 'idp:80:127.0.0.1:9'], ['http'], /refused: .*platform itself/],
+    ['a name with a forbidden character', ['-R', 'a_b!:80:127.0.0.1:9'], ['http'], /was rejected/],
+    ['the name of the platform itself', ['-R', 'idp:80:127.0.0.1:9'], ['http'], /was rejected: .*platform itself/],
   ]
 
   for (const [title, flags, command, expected] of cases) {
@@ -353,7 +353,7 @@ test('an eleventh forward is rejected, with the reason on the terminal', { skip 
   const flags = Array.from({ length: 11 }, (_, n) => ['-R', `0:127.0.0.1:${n + 9}`]).flat()
 
   const client = startSsh(t, platform, identity, flags)
-  await client.waitForOutput(/was refused: A connection may have 10 forwards/)
+  await client.waitForOutput(/was rejected: A connection may have 10 forwards/)
 
   assert.equal((await platform.call('GET', '/tunnels')).body.tunnels.length, 10)
 })
@@ -374,11 +374,11 @@ test('bind ACL rules apply to each forward', { skip }, async (t) => {
       '0:127.0.0.1:9',
     ],
   ])
-  await client.waitForOutput(/(was refused.*){3}/s)
+  await client.waitForOutput(/(was rejected.*){3}/s)
   const labels = await ssh(platform, identity, ['-R', '80:127.0.0.1:9'], ['http', '--label', 'app=other'])
 
   assert.match(client.output(), /http:\/\/good\.adit\.localhost/)
-  assert.match(client.output(), /-R bad:80 was refused: The credential's ACL does not allow the name/)
+  assert.match(client.output(), /-R bad:80 was rejected: The credential's ACL does not allow the name/)
   assert.match(labels.output, /ACL does not allow the label app=other/)
   assert.equal((await platform.call('GET', '/tunnels')).body.tunnels.length, 1)
 })

@@ -127,7 +127,7 @@ test('a name in use is rejected', { skip }, async (t) => {
   const url = await readUrl(first)
 
   const second = startSsh(t, platform, identity, ['-R', `mine:80:127.0.0.1:${port}`])
-  await second.waitForOutput(/-R mine:80 was refused: .* is already online\. .* \(ERR_ADIT_334\)\r?\n/)
+  await second.waitForOutput(/-R mine:80 was rejected: .* is already online\. .* \(ERR_ADIT_334\)\r?\n/)
 
   assert.equal(await second.waitForExit(), 1)
   assert.equal(await (await platform.fetch(url)).text(), 'first')
