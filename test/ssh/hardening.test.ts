@@ -91,7 +91,12 @@ test('forbidden requests are rejected, with a reason or by closing the channel',
       /forwarding failed/,
     ],
     ['a name with a forbidden character', ['-R', 'a_b!:80:127.0.0.1:9'], ['http'], /was rejected/],
-    ['the name of the platform itself', ['-R', 'idp:80:127.0.0.1:9'], ['http'], /was rejected: .*platform itself/],
+    [
+      'the name of the platform itself',
+      ['-R', 'idp:80:127.0.0.1:9'],
+      ['http'],
+      /was rejected: .*platform itself/,
+    ],
   ]
 
   for (const [title, flags, command, expected] of cases) {
