@@ -469,3 +469,23 @@ test('edges, the diagram and the forms are accessible in both themes and on a ph
   await fresh.page.getByLabel('New name').waitFor()
   await assertAccessibleEverywhere(fresh.page, 'dashboard-edge-new')
 })
+
+test('among many host names, the form of an edge shows the newest and finds the others', async (t) => {
+  const { call } = dashboard.platform
+  const first = await createEdge()
+  for (let index = 0; index < 51; index++)
+    await call.create('/reserved_domains', { domain: `many${index}.adit.localhost` })
+  const { page } = await dashboard.open(t, '/edges/new')
+  const option = (name: string) => page.getByRole('checkbox', { name: new RegExp(`^${name}`) })
+  await option('many50.adit.localhost').waitFor()
+
+  assert.equal(await option('many0.adit.localhost').count(), 0)
+  await page.getByRole('searchbox', { name: 'Search host names' }).fill('many0.adit')
+  await option('many0.adit.localhost').check()
+  await page.getByRole('searchbox', { name: 'Search host names' }).fill(first.domain)
+  await option(first.domain).and(page.locator(':disabled')).waitFor()
+
+  assert.ok(await option('many0.adit.localhost').isChecked(), 'a selected name stays')
+  await page.getByRole('button', { name: 'Create edge' }).click()
+  await page.getByRole('heading', { name: 'many0.adit.localhost' }).waitFor()
+})
