@@ -1,5 +1,6 @@
 import type { PolicyLanguage } from '../../../dashboard/page-data.ts'
 import { findJsonPlace } from './json-place.ts'
+import type { Place } from './place.ts'
 
 /** A word that can replace the one before the caret. */
 export interface Completion {
@@ -26,17 +27,6 @@ interface Line {
   readonly indent: number
   readonly key: string
   readonly value: string
-}
-
-/** A place of a policy where a word of its structure is written. */
-export interface Place {
-  /** The keys above, the outermost first. */
-  readonly parents: readonly string[]
-  /** The key whose value is written; empty where a key is. */
-  readonly key: string
-  /** The type of the action around the place, if it is known. */
-  readonly actionType: string | undefined
-  readonly word: string
 }
 
 /** What can be written at `caret` of a policy in YAML or JSON. */

@@ -1,4 +1,4 @@
-import type { Place } from './completion.ts'
+import type { Place } from './place.ts'
 
 /** A place of a JSON document. */
 export interface JsonPlace extends Place {
