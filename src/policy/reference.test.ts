@@ -87,7 +87,7 @@ const CALLS = [
 const ABSENT = [
   ...['conn.geo', 'conn.k8s', 'conn.client_ip.geo', 'conn.client_ip.as'],
   ...['conn.client_ip.categories', 'conn.client_ip.is_tor_node', 'conn.client_ip.is_on_blocklist'],
-  'conn.tls.client.extensions',
+  'conn.ts.end',
 ]
 
 test('every variable and function of the language is declared', () => {
@@ -101,6 +101,7 @@ test('every variable and function of the language is declared', () => {
 test('what is not known is absent', () => {
   const conn = {
     remoteAddress: '10.0.0.1',
+    startedAt: 0,
     ipFacts: () => undefined,
     tls: { sni: 'app.test', clientCertificate: {} },
   }

@@ -1,6 +1,7 @@
 import type { Type } from '../cel/types.ts'
 import type { ConfigField } from '../config.ts'
 import type { PhaseName, PolicyProtocol } from '../phases.ts'
+import { errorResult } from './results.ts'
 
 /** An action of the policy language. The validator, the reference page and the edge use the same declaration. */
 export interface Action<N extends string = string, C = unknown, P extends PhaseName = PhaseName> {
@@ -51,6 +52,8 @@ export function defineAction<const N extends string, C, const P extends PhaseNam
     resultName: action.type.replaceAll('-', '_'),
     results: {},
     ...action,
+    // The original declares it for every action that has results, also for those that never fail here.
+    ...(action.results !== undefined && { results: { error: errorResult, ...action.results } }),
   }
 }
 

@@ -22,7 +22,14 @@ const headerLists = mapType(STRING, listType(STRING))
 
 const calls: Readonly<Record<'req' | 'res' | 'error', Type>> = {
   req: plain('req', { method: STRING, url: STRING, header: headerLists, body: STRING }),
-  res: plain('res', { status_code: INT, header: headerLists, time_ms: INT, body: STRING }),
+  res: plain('res', {
+    status_code: INT,
+    header: headerLists,
+    time_ms: INT,
+    body: STRING,
+    // The guarded client does not tell.
+    resolved_ip: STRING,
+  }),
   error: errorResult,
 }
 

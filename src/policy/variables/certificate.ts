@@ -1,7 +1,8 @@
 import type { X509Certificate } from 'node:crypto'
-import { BOOL, BYTES, listOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
-import { Timestamp } from '../cel/values.ts'
-import { field, group, plain, unknown } from './shape.ts'
+import { BOOL, BYTES, listOf, objectOf, type Shape, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
+import { Struct, Timestamp } from '../cel/values.ts'
+import { type CertificateExtension, readExtensions } from './certificate-extensions.ts'
+import { field, group } from './shape.ts'
 
 const strings = listOf(STRING)
 
@@ -62,6 +63,16 @@ const alternativeNames = objectOf({
   },
 })
 
+const extensionShape: Shape = {
+  name: 'extension',
+  fields: {
+    id: field(STRING, ({ id }: CertificateExtension) => id),
+    critical: field(BOOL, ({ critical }: CertificateExtension) => critical),
+    value: field(BYTES, ({ value }: CertificateExtension) => value),
+  },
+}
+const extension = objectOf(extensionShape)
+
 const moment = (text: string) => Timestamp.fromMillis(Date.parse(text))
 
 const fields = {
@@ -70,7 +81,9 @@ const fields = {
   subject: field(nameType('subject'), ({ subject }: X509Certificate) => subject ?? ''),
   issuer: field(nameType('issuer'), ({ issuer }: X509Certificate) => issuer ?? ''),
   san: field(alternativeNames, ({ subjectAltName }: X509Certificate) => subjectAltName ?? ''),
-  extensions: unknown(listOf(plain('extension', { id: STRING, critical: BOOL, value: BYTES }))),
+  extensions: field(listOf(extension), (source: X509Certificate) =>
+    readExtensions(source).map((each) => new Struct(extensionShape, each)),
+  ),
   validity: group('validity', {
     not_before: field(TIMESTAMP, ({ validFrom }: X509Certificate) => moment(validFrom)),
     not_after: field(TIMESTAMP, ({ validTo }: X509Certificate) => moment(validTo)),

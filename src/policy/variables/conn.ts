@@ -100,7 +100,7 @@ export const conn: Type = objectOf({
     bytes_in: field(INT, ({ bytesIn }: ConnectionSource) => bytesIn),
     bytes_out: field(INT, ({ bytesOut }: ConnectionSource) => bytesOut),
     server_region: field(STRING, ({ region }: ConnectionSource) => region),
-    ts: field(plain('ts', { start: TIMESTAMP }), ({ startedAt }: ConnectionSource) => ({
+    ts: field(plain('ts', { start: TIMESTAMP, end: TIMESTAMP }), ({ startedAt }: ConnectionSource) => ({
       start: Timestamp.fromMillis(startedAt),
     })),
     // The older form of `client_ip.geo.location`.
