@@ -33,10 +33,13 @@ test('every decision that code and documents cite exists', async () => {
   const missing: string[] = []
   let citations = 0
   for await (const file of glob('{src,test,docs,bench,scripts}/**/*.{ts,tsx,md}', { cwd: root }))
-    for (const [, number] of (await readFile(join(root, file), 'utf8')).matchAll(/\b[Dd]ecision (\d+)/g)) {
-      citations++
-      if (!numbers.includes(Number(number))) missing.push(`${file}: ${number}`)
-    }
+    for (const [citation] of (await readFile(join(root, file), 'utf8')).matchAll(
+      /\b[Dd]ecisions? \d+(?:(?:, | and | to )\d+)*/g,
+    ))
+      for (const [number] of citation.matchAll(/\d+/g)) {
+        citations++
+        if (!numbers.includes(Number(number))) missing.push(`${file}: ${number}`)
+      }
 
   assert.deepEqual(missing, [])
   assert.ok(citations > 10, 'the scan found no citations, so it proves nothing')
