@@ -17,6 +17,7 @@ const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: '
 
 const signIn = {
   auth_id: 'staff-1',
+  auth_cookie_domain: 'example.com',
   client_id: 'app',
   client_secret: '${"se" + "cret"}',
   scopes: ['email'],
@@ -27,6 +28,7 @@ const signIn = {
 }
 const invalidSignIn = {
   auth_id: ['a;b', 2204],
+  auth_cookie_domain: ['a b', 2243],
   client_id: ['', 2223],
   client_secret: ['x'.repeat(4097), 2221],
   scopes: ['email', 2204],
