@@ -32,8 +32,15 @@ export interface TlsSource {
   readonly serverCertificate: X509Certificate | undefined
 }
 
-/** The request, as `req` reads it. Header fields are as the actions before have left them. */
-export interface RequestSource {
+/** The header fields of a message, as the actions before have left them. */
+export interface MessageSource {
+  readonly headers: MapValue
+  /** The values of one header by its lower-case name, in order: most expressions need no more. */
+  header(name: string): readonly string[]
+}
+
+/** The request, as `req` reads it. */
+export interface RequestSource extends MessageSource {
   readonly method: string
   readonly scheme: 'http' | 'https'
   readonly host: string
@@ -45,17 +52,15 @@ export interface RequestSource {
   readonly version: string
   /** -1 when it is not known or there is no body. */
   readonly contentLength: number
-  readonly headers: MapValue
   /** Wall-clock milliseconds. */
   readonly receivedAt: number
 }
 
 /** The response, as `res` reads it. */
-export interface ResponseSource {
+export interface ResponseSource extends MessageSource {
   readonly status: number
   /** -1 when it is not known. */
   readonly contentLength: number
-  readonly headers: MapValue
 }
 
 /** The endpoint or edge that the policy is attached to. */

@@ -10,6 +10,11 @@ import { environments } from './variables/index.ts'
 const AGENT =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1'
 
+/** The header fields of a message. */
+function withHeaders(headers: ReadonlyMap<string, string[]>) {
+  return { headers, header: (name: string) => headers.get(name) ?? [] }
+}
+
 const activation: Activation = {
   conn: {
     ...{ remoteAddress: '10.1.2.3', remotePort: 5000, localAddress: '127.0.0.1', localPort: 443 },
@@ -34,21 +39,25 @@ const activation: Activation = {
     ...{ method: 'POST', scheme: 'https', host: 'app.test', authority: 'app.test:8443' },
     ...{ target: '/a%20b/c?x=1&y=2&x=3', version: 'HTTP/2.0', contentLength: 12 },
     receivedAt: Date.parse('2026-01-02T03:04:06Z'),
-    headers: new Map([
-      ['content-type', ['Application/JSON; charset="utf-8"']],
-      ['cookie', ['a=1; b=2; a=3']],
-      ['user-agent', [AGENT]],
-      ['k', ['v', 'w']],
-    ]),
+    ...withHeaders(
+      new Map([
+        ['content-type', ['Application/JSON; charset="utf-8"']],
+        ['cookie', ['a=1; b=2; a=3']],
+        ['user-agent', [AGENT]],
+        ['k', ['v', 'w']],
+      ]),
+    ),
   },
   res: {
     status: 301,
     contentLength: -1,
-    headers: new Map([
-      ['location', ['/there']],
-      ['set-cookie', ['s=1; Path=/', 's=2; Path=/deep; Secure; HttpOnly; SameSite=Lax; Max-Age=60; X=y']],
-      ['content-encoding', ['gzip, br']],
-    ]),
+    ...withHeaders(
+      new Map([
+        ['location', ['/there']],
+        ['set-cookie', ['s=1; Path=/', 's=2; Path=/deep; Secure; HttpOnly; SameSite=Lax; Max-Age=60; X=y']],
+        ['content-encoding', ['gzip, br']],
+      ]),
+    ),
   },
   vars: new Map<string, never>([['n', 3 as never]]),
   retry: undefined,

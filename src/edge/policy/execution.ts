@@ -137,6 +137,11 @@ export class RequestExecution extends Execution implements RequestSource {
     return this.#headers
   }
 
+  header(name: string): readonly string[] {
+    const values = readHeader(this.exchange.fields, name)
+    return name === 'host' && values.length === 0 ? [this.exchange.authority] : values
+  }
+
   /** Called by actions that change header fields. */
   headersChanged(): void {
     this.#headers = undefined
@@ -190,6 +195,10 @@ export class ResponseExecution extends Execution implements ResponseSource {
     return this.#headers
   }
 
+  header(name: string): readonly string[] {
+    return readHeader(this.response.fields, name)
+  }
+
   headersChanged(): void {
     this.#headers = undefined
   }
@@ -207,6 +216,10 @@ export class MessageExecution extends ResponseExecution {
     super(request, response)
     this.message = message
   }
+}
+
+function readHeader(fields: HeaderFields, name: string): readonly string[] {
+  return fields.getAll(name).map(fromFieldValue)
 }
 
 function toHeaderMap(fields: HeaderFields): Map<MapKey, string[]> {

@@ -11,7 +11,6 @@ import {
   requestCookies,
   responseCookies,
 } from '../variables/cookies.ts'
-import { headerValues } from '../variables/message.ts'
 import { parseQuery, queryOf } from '../variables/url.ts'
 
 /** Reading the fields of a message takes about this many steps. */
@@ -52,16 +51,17 @@ function cookieFunction(
 const hasCookie = (cookies: readonly CookieSource[], name: string) =>
   cookies.some((cookie) => cookie.name === name)
 
-const sentCookies = (context: CallContext) => parseCookies(requestOf(context).headers)
-const setCookies = (context: CallContext) => parseSetCookies(responseOf(context).headers)
+const sentCookies = (context: CallContext) => parseCookies(requestOf(context))
+const setCookies = (context: CallContext) => parseSetCookies(responseOf(context))
 
 /** Functions on the request. Names of headers are accepted in any case. */
 export const requestMessageFunctions: readonly Overload[] = [
   overload('getReqHeader(string) -> list(string)', (context, name: string) =>
-    headerValues(requestOf(context).headers, name.toLowerCase()),
+    requestOf(context).header(name.toLowerCase()),
   ),
-  overload('hasReqHeader(string) -> bool', (context, name: string) =>
-    requestOf(context).headers.has(name.toLowerCase()),
+  overload(
+    'hasReqHeader(string) -> bool',
+    (context, name: string) => requestOf(context).header(name.toLowerCase()).length > 0,
   ),
   cookieFunction('getReqCookie', requestCookies, sentCookies),
   overload('hasReqCookie(string) -> bool', (context, name: string) => hasCookie(sentCookies(context), name)),
@@ -75,10 +75,11 @@ export const requestMessageFunctions: readonly Overload[] = [
 /** Functions on the response. */
 export const responseMessageFunctions: readonly Overload[] = [
   overload('getResHeader(string) -> list(string)', (context, name: string) =>
-    headerValues(responseOf(context).headers, name.toLowerCase()),
+    responseOf(context).header(name.toLowerCase()),
   ),
-  overload('hasResHeader(string) -> bool', (context, name: string) =>
-    responseOf(context).headers.has(name.toLowerCase()),
+  overload(
+    'hasResHeader(string) -> bool',
+    (context, name: string) => responseOf(context).header(name.toLowerCase()).length > 0,
   ),
   cookieFunction('getResCookie', responseCookies, setCookies),
   overload('hasResCookie(string) -> bool', (context, name: string) => hasCookie(setCookies(context), name)),

@@ -1,6 +1,6 @@
+import type { MessageSource } from '../activation.ts'
 import { BOOL, DURATION, listOf, mapOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
 import { Duration, type MapKey, type MapValue, Struct, Timestamp, type Value } from '../cel/values.ts'
-import { headerValues } from './message.ts'
 import { plain } from './shape.ts'
 
 export interface CookieSource {
@@ -20,15 +20,17 @@ export const requestCookies: Type = mapOf(STRING, listOf(requestCookie))
 export const responseCookies: Type = mapOf(STRING, listOf(responseCookie))
 
 /** The cookies that a client sends, in order. */
-export function parseCookies(headers: MapValue): CookieSource[] {
-  return headerValues(headers, 'cookie')
+export function parseCookies(message: MessageSource): CookieSource[] {
+  return message
+    .header('cookie')
     .flatMap((line) => line.split(';'))
     .flatMap((part) => splitPair(part) ?? [])
 }
 
 /** The cookies that a response sets, the longest path first. */
-export function parseSetCookies(headers: MapValue): ResponseCookieSource[] {
-  return headerValues(headers, 'set-cookie')
+export function parseSetCookies(message: MessageSource): ResponseCookieSource[] {
+  return message
+    .header('set-cookie')
     .flatMap((line) => parseSetCookie(line) ?? [])
     .sort((one, other) => (other.path?.length ?? 0) - (one.path?.length ?? 0))
 }

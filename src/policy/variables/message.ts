@@ -1,11 +1,7 @@
+import type { MessageSource } from '../activation.ts'
 import { mapOf, objectOf, STRING, type Type } from '../cel/types.ts'
 import type { MapKey, MapValue, Value } from '../cel/values.ts'
 import { field } from './shape.ts'
-
-/** The values of a header by its lower-case name; empty when there is none. */
-export function headerValues(headers: MapValue, name: string): readonly string[] {
-  return (headers.get(name) as readonly string[] | undefined) ?? []
-}
 
 /** A media type: a text without parameters, with them as fields. Its source is the header. */
 export const contentType: Type = objectOf({
@@ -32,8 +28,8 @@ function parseParameters(raw: string): MapValue {
 }
 
 /** The codings of a message, in order. */
-export function encodings(headers: MapValue): string[] {
-  return headerValues(headers, 'content-encoding').flatMap((value) =>
+export function encodings(message: MessageSource): string[] {
+  return message.header('content-encoding').flatMap((value) =>
     value
       .split(',')
       .map((coding) => coding.trim().toLowerCase())

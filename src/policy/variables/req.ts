@@ -2,7 +2,7 @@ import type { RequestSource } from '../activation.ts'
 import { INT, listOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
 import { Timestamp } from '../cel/values.ts'
 import { byName, parseCookies, requestCookies } from './cookies.ts'
-import { contentType, encodings, headerValues } from './message.ts'
+import { contentType, encodings } from './message.ts'
 import { field, plain } from './shape.ts'
 import { pathOf, queryOf, stringLists, type UrlSource, url } from './url.ts'
 import { userAgent } from './user-agent.ts'
@@ -50,28 +50,20 @@ export const req: Type = objectOf({
     method: field(STRING, ({ method }: RequestSource) => method),
     host: field(STRING, ({ host }: RequestSource) => host),
     version: field(STRING, ({ version }: RequestSource) => version),
-    location: field(STRING, ({ headers }: RequestSource) => headerValues(headers, 'location')[0]),
+    location: field(STRING, (message: RequestSource) => message.header('location')[0]),
     headers: field(stringLists, ({ headers }: RequestSource) => headers),
     trailers: field(stringLists, () => new Map()),
     content_length: field(INT, ({ contentLength }: RequestSource) =>
       contentLength === -1 ? undefined : contentLength,
     ),
-    content_encoding: field(listOf(STRING), ({ headers }: RequestSource) => encodings(headers)),
-    content_type: field(
-      contentType,
-      ({ headers }: RequestSource) => headerValues(headers, 'content-type')[0],
-    ),
-    cookies: field(requestCookies, ({ headers }: RequestSource) =>
-      byName(parseCookies(headers), requestCookies),
-    ),
+    content_encoding: field(listOf(STRING), (message: RequestSource) => encodings(message)),
+    content_type: field(contentType, (message: RequestSource) => message.header('content-type')[0]),
+    cookies: field(requestCookies, (message: RequestSource) => byName(parseCookies(message), requestCookies)),
     ts: field(
       plain('ts', { header_received: TIMESTAMP, body_received: TIMESTAMP }),
       ({ receivedAt }: RequestSource) => ({ header_received: Timestamp.fromMillis(receivedAt) }),
     ),
     url: field(url, requestUrl),
-    user_agent: field(
-      userAgent,
-      ({ headers }: RequestSource) => headerValues(headers, 'user-agent')[0] ?? '',
-    ),
+    user_agent: field(userAgent, (message: RequestSource) => message.header('user-agent')[0] ?? ''),
   },
 })

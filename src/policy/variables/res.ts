@@ -1,7 +1,7 @@
 import type { ResponseSource } from '../activation.ts'
 import { INT, listOf, objectOf, STRING, type Type } from '../cel/types.ts'
 import { byName, parseSetCookies, responseCookies } from './cookies.ts'
-import { contentType, encodings, headerValues } from './message.ts'
+import { contentType, encodings } from './message.ts'
 import { field } from './shape.ts'
 import { stringLists } from './url.ts'
 
@@ -15,14 +15,11 @@ export const res: Type = objectOf({
     content_length: field(INT, ({ contentLength }: ResponseSource) =>
       contentLength === -1 ? undefined : contentLength,
     ),
-    content_encoding: field(listOf(STRING), ({ headers }: ResponseSource) => encodings(headers)),
-    content_type: field(
-      contentType,
-      ({ headers }: ResponseSource) => headerValues(headers, 'content-type')[0],
-    ),
-    location: field(STRING, ({ headers }: ResponseSource) => headerValues(headers, 'location')[0]),
-    cookies: field(responseCookies, ({ headers }: ResponseSource) =>
-      byName(parseSetCookies(headers), responseCookies),
+    content_encoding: field(listOf(STRING), (message: ResponseSource) => encodings(message)),
+    content_type: field(contentType, (message: ResponseSource) => message.header('content-type')[0]),
+    location: field(STRING, (message: ResponseSource) => message.header('location')[0]),
+    cookies: field(responseCookies, (message: ResponseSource) =>
+      byName(parseSetCookies(message), responseCookies),
     ),
   },
 })
