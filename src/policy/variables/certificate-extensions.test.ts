@@ -36,6 +36,27 @@ test('expressions find an extension by its identifier', () => {
   assert.equal(evaluate('conn.tls.client.extensions[0].value.size() > 0'), true)
 })
 
+/** A DER element of less than 64 KiB. */
+function encodeElement(tag: number, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([tag, 0x82, content.length >> 8, content.length & 0xff]), content])
+}
+
+/** What a certificate would be with one extension of this identifier. */
+function withObjectId(objectId: Buffer): Buffer {
+  const extension = encodeElement(0x30, encodeElement(0x06, objectId))
+  return [0x30, 0xa3, 0x30, 0x30].reduce((content, tag) => encodeElement(tag, content), extension)
+}
+
+test('an object identifier of any length is read in bounded time', () => {
+  const read = (length: number) =>
+    readExtensions({
+      raw: withObjectId(Buffer.alloc(length, 0x81).fill(0x01, length - 1)),
+    } as X509Certificate)
+
+  assert.equal(read(128).length, 1)
+  assert.deepEqual(read(129), [])
+})
+
 test('a certificate whose encoding cannot be followed has no extensions', () => {
   const { raw } = new X509Certificate(leaf.certificatePem)
   const samples = [

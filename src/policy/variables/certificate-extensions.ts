@@ -14,6 +14,9 @@ const BOOLEAN = 0x01
 /** `[3]`, which holds the extensions of a certificate. */
 const EXTENSIONS = 0xa3
 
+/** Far more than any object identifier has; converting one takes the square of its length. */
+const MAX_OBJECT_ID_BYTES = 128
+
 /** Read once: several expressions may look for one. */
 const known = new WeakMap<X509Certificate, readonly CertificateExtension[]>()
 
@@ -69,6 +72,7 @@ function elementsOf(bytes: Buffer): Element[] {
 
 /** X.690 section 8.19: groups of seven bits, the first two numbers in one. */
 function toObjectId(bytes: Buffer): string {
+  if (bytes.length > MAX_OBJECT_ID_BYTES) throw new RangeError('an object identifier is too long')
   const numbers: bigint[] = []
   let number = 0n
   for (const byte of bytes) {
