@@ -1,6 +1,6 @@
 import type { PolicyLanguage } from '../../../dashboard/page-data.ts'
-import { findJsonPlace } from './json-place.ts'
-import type { Place } from './place.ts'
+import type { CursorContext } from './cursor-context.ts'
+import { findJsonContext } from './json-cursor.ts'
 
 /** A word that can replace the one before the caret. */
 export interface Completion {
@@ -10,7 +10,7 @@ export interface Completion {
   readonly detail: string
 }
 
-/** The completions at a place of a text, and where the word begins that they replace. */
+/** The completions at the cursor in a text, and where the word begins that they replace. */
 export interface Completions {
   readonly from: number
   readonly options: readonly Completion[]
@@ -51,7 +51,7 @@ function yamlWords(text: string, caret: number, language: PolicyLanguage): Words
   if (isExpression(before, current, lines)) return expressionWords(before, phaseOf(lines), language)
   const parents = parentsOf(lines, current.indent)
   const config = parents.find(({ key }) => key === 'config')
-  const place = {
+  const context = {
     parents: parents.map(({ key }) => key).toReversed(),
     key: current.key,
     actionType: lines.findLast(({ key, indent }) => key === 'type' && indent === config?.indent)?.value,
@@ -59,8 +59,8 @@ function yamlWords(text: string, caret: number, language: PolicyLanguage): Words
   }
   const isKey = current.key === ''
   return {
-    word: place.word,
-    options: structureWords(place, language).map(({ name, detail, opens }) => ({
+    word: context.word,
+    options: structureWords(context, language).map(({ name, detail, opens }) => ({
       label: name,
       insert: isKey ? `${name}:${opens ? '' : ' '}` : name,
       detail,
@@ -69,9 +69,9 @@ function yamlWords(text: string, caret: number, language: PolicyLanguage): Words
 }
 
 function jsonWords(text: string, caret: number, language: PolicyLanguage): Words {
-  const place = findJsonPlace(text.slice(0, caret))
-  const { parents, word, isQuoted, key } = place
-  const list = place.inList ? parents.at(-1) : undefined
+  const context = findJsonContext(text.slice(0, caret))
+  const { parents, word, isQuoted, key } = context
+  const list = context.inList ? parents.at(-1) : undefined
   const isList = list === 'expressions' || list === 'bucket_key'
   if (isQuoted && (isList || word.lastIndexOf('${') > word.lastIndexOf('}')))
     return expressionWords(word, parents[0], language)
@@ -80,7 +80,7 @@ function jsonWords(text: string, caret: number, language: PolicyLanguage): Words
   const closing = isClosed ? '' : key === '' ? '": ' : '"'
   return {
     word,
-    options: structureWords(place, language).map(({ name, detail }) => ({
+    options: structureWords(context, language).map(({ name, detail }) => ({
       label: name,
       insert: `${opening}${name}${closing}`,
       detail,
@@ -99,7 +99,7 @@ interface Words {
   readonly options: readonly Completion[]
 }
 
-/** The keys above a place, the nearest first. */
+/** The keys above the cursor, the nearest first. */
 function parentsOf(lines: readonly Line[], indent: number): Line[] {
   const parents: Line[] = []
   let limit = indent
@@ -160,9 +160,9 @@ interface StructureWord {
   readonly opens?: boolean
 }
 
-/** The words of the structure that fit a place. */
+/** The words of the structure that fit at the cursor. */
 function structureWords(
-  { parents, key, actionType }: Place,
+  { parents, key, actionType }: CursorContext,
   language: PolicyLanguage,
 ): readonly StructureWord[] {
   const [phase] = parents
@@ -193,7 +193,7 @@ interface KnownField {
   readonly choices: readonly string[]
 }
 
-/** The fields of the configuration that a place is in. */
+/** The fields of the configuration that the cursor is in. */
 function fieldsAt(
   parents: readonly string[],
   actionType: string | undefined,

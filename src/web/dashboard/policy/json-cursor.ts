@@ -1,14 +1,14 @@
-import type { Place } from './place.ts'
+import type { CursorContext } from './cursor-context.ts'
 
-/** A place of a JSON document. */
-export interface JsonPlace extends Place {
-  /** Whether the place is inside a text, so that it has its opening quote. */
+/** What is around the cursor in a JSON document. */
+export interface JsonCursorContext extends CursorContext {
+  /** Whether the cursor is inside a text, which has its opening quote then. */
   readonly isQuoted: boolean
-  /** Whether the place is an entry of a list, whose key is the last parent. */
+  /** Whether the cursor is at an entry of a list, whose key is the last parent. */
   readonly inList: boolean
 }
 
-/** An object or list that is open at the place. */
+/** An object or list that is open at the cursor. */
 interface Container {
   readonly isList: boolean
   /** The key whose value comes next; empty where a key does. */
@@ -18,7 +18,7 @@ interface Container {
 }
 
 /** What is open at the end of a JSON document that is being written. Mistakes in it are passed over. */
-export function findJsonPlace(before: string): JsonPlace {
+export function findJsonContext(before: string): JsonCursorContext {
   const open: Container[] = []
   let index = 0
   while (index < before.length) {
@@ -27,7 +27,7 @@ export function findJsonPlace(before: string): JsonPlace {
     if (character === '"') {
       const end = endOfText(before, index)
       const text = before.slice(index + 1, end)
-      if (end === before.length) return placeOf(open, text, true)
+      if (end === before.length) return contextOf(open, text, true)
       if (container !== undefined && !container.isList) {
         if (container.key === '') container.key = text
         else if (container.key === 'type') container.type = text
@@ -39,7 +39,7 @@ export function findJsonPlace(before: string): JsonPlace {
     else if (character === ',' && container !== undefined) container.key = ''
     index++
   }
-  return placeOf(open, '', false)
+  return contextOf(open, '', false)
 }
 
 /** The closing quote of a text, or the end of the document. */
@@ -51,7 +51,7 @@ function endOfText(document: string, start: number): number {
   return document.length
 }
 
-function placeOf(open: readonly Container[], word: string, isQuoted: boolean): JsonPlace {
+function contextOf(open: readonly Container[], word: string, isQuoted: boolean): JsonCursorContext {
   const innermost = open.at(-1)
   const inList = innermost?.isList === true
   const above = inList ? open : open.slice(0, -1)
