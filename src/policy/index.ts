@@ -53,7 +53,7 @@ export {
 export { issueText, PolicyError } from './issue.ts'
 export { describeLanguage, type PolicyLanguage } from './language.ts'
 export { type Attachment, PHASES, type PhaseName, type PolicyProtocol } from './phases.ts'
-export { listReadTokens } from './provider-tokens.ts'
+export { listRequiredTokens } from './provider-tokens.ts'
 export type { Template } from './template.ts'
 export { type Policy, type PolicyAction, type PolicyRule, readPolicy } from './validate.ts'
 export { toJson, valueText } from './value-text.ts'

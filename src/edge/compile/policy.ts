@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { parseHostPort } from '../../base/hostport.ts'
-import { type Attachment, type EndpointSource, listReadTokens, readPolicy } from '../../policy/index.ts'
+import { type Attachment, type EndpointSource, listRequiredTokens, readPolicy } from '../../policy/index.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import { type CompiledPolicy, compilePolicy } from '../policy/index.ts'
 import type { CompileContext, CompilerParts } from './context.ts'
@@ -68,7 +68,7 @@ export function buildPolicy(
       region,
       log: core.log,
       ownsDomain: (name) => snapshot.ownsDomain(accountId, name),
-      keptTokens: listReadTokens(policy),
+      requiredTokens: listRequiredTokens(policy),
       signIns: [],
       terminations: [],
       readAuthority(id) {

@@ -40,8 +40,8 @@ export interface GateOptions extends GateDependencies {
   readonly shared: SharedSessions | undefined
   /** Seconds after which the visitor must sign in again; 0 for never. */
   readonly recheckSeconds: number
-  /** The tokens of the provider that are kept with a session. */
-  readonly keptTokens: readonly ProviderTokenName[]
+  /** The tokens of the provider that are stored with a session. */
+  readonly requiredTokens: readonly ProviderTokenName[]
   /** Sessions, states and tickets of another version are invalid. */
   readonly version: string
   readonly signIn: SignIn

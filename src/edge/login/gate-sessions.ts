@@ -50,7 +50,7 @@ export class GateSessions {
 
   /** The session of a request, alive or not. */
   find(exchange: Exchange, cookies: Cookies): CachedSession | undefined {
-    const { cookieCache, keptTokens } = this.#options
+    const { cookieCache, requiredTokens } = this.#options
     const { scopeId, version } = this.scope
     const text = cookies.get(this.#cookies.session)
     const cachedSession = text === undefined ? undefined : cookieCache.get(text)
@@ -58,8 +58,8 @@ export class GateSessions {
     const { session } = cachedSession
     if (session.scopeId !== scopeId || session.version !== version) return undefined
     if (!this.#cookies.isProven(exchange, cookies, session.id)) return undefined
-    // Another endpoint that shares the session may have kept fewer.
-    return keptTokens.every((name) => session.tokens?.includes(name)) ? cachedSession : undefined
+    // Another endpoint that shares the session may require fewer.
+    return requiredTokens.every((name) => session.tokens?.includes(name)) ? cachedSession : undefined
   }
 
   /** What policies read about the session of an admitted request. */
@@ -74,8 +74,8 @@ export class GateSessions {
   }
 
   #openTokens(cachedSession: CachedSession, cookies: Cookies): ProviderTokens {
-    const { keptTokens, seal } = this.#options
-    if (keptTokens.length === 0) return {}
+    const { requiredTokens, seal } = this.#options
+    if (requiredTokens.length === 0) return {}
     const sealed = this.#cookies.readTokens(cookies)
     if (cachedSession.tokens?.sealed !== sealed) {
       const opened = openTokens(seal, cachedSession.session.id, sealed) ?? {}
@@ -95,7 +95,7 @@ export class GateSessions {
       readonly follows: SessionEnd | undefined
     },
   ): string {
-    const { accountId, clock, keptTokens, locate, store } = this.#options
+    const { accountId, clock, requiredTokens, locate, store } = this.#options
     const { provider, origin, follows } = context
     const nowSeconds = this.#nowSeconds()
     const user = toUserSubject(provider.url, identity.id)
@@ -105,7 +105,7 @@ export class GateSessions {
       identity,
       user,
       ...(follows !== undefined && { follows }),
-      ...(keptTokens.length > 0 && { tokens: keptTokens }),
+      ...(requiredTokens.length > 0 && { tokens: requiredTokens }),
       since: nowSeconds,
       seen: nowSeconds,
     }
@@ -121,12 +121,12 @@ export class GateSessions {
   }
 
   #formatTokens(exchange: Exchange, session: Session, tokens: ProviderTokens | undefined): string {
-    const { keptTokens, log, scopeId, seal } = this.#options
-    if (keptTokens.length === 0) return ''
+    const { requiredTokens, log, scopeId, seal } = this.#options
+    if (requiredTokens.length === 0) return ''
     const sealed = tokens && sealTokens(seal, session.id, tokens)
     if (sealed !== undefined)
       return this.#cookies.formatTokens(exchange, sealed, this.#cookieSeconds(session))
-    log.warn({ scopeId, names: keptTokens }, 'tokens of a sign-in are too large for cookies')
+    log.warn({ scopeId, names: requiredTokens }, 'tokens of a sign-in are too large for cookies')
     return this.#cookies.expireTokens(exchange)
   }
 

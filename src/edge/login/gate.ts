@@ -29,7 +29,7 @@ export interface Gate {
   readonly version: string
   readonly signIn: SignIn
   /** The tokens of the provider that the gate needs. */
-  readonly keptTokens: readonly ProviderTokenName[]
+  readonly requiredTokens: readonly ProviderTokenName[]
   readonly step: RequestStep
 }
 
@@ -179,7 +179,7 @@ export function createGate(options: GateOptions): Gate {
       ? admitRequest(exchange, cookies, cachedSession)
       : beginSignIn(exchange, sessions.findEnd(session)).catch(throwLoginError)
   }
-  return { scopeId, version, signIn, keptTokens: options.keptTokens, step }
+  return { scopeId, version, signIn, requiredTokens: options.requiredTokens, step }
 }
 
 function digestSecret(secret: string): string {

@@ -114,7 +114,7 @@ export function createLogins(options: LoginOptions): LoginService {
     const { accountId, scopeId } = context
     const signIn = context.getOrCreate('login', key, () => createSignIn(version))
     const recheckSeconds = settings.auth_check_interval ?? 0
-    const keptTokens = settings.kept_tokens ?? []
+    const requiredTokens = settings.required_tokens ?? []
     const gate = createGate({
       ...shared,
       accountId,
@@ -122,7 +122,7 @@ export function createLogins(options: LoginOptions): LoginService {
       settings,
       shared: shareSessions(context, settings, { client, idpUrl }),
       recheckSeconds,
-      keptTokens,
+      requiredTokens,
       version,
       signIn,
     })

@@ -112,7 +112,8 @@ export function createLoginHost(options: {
       throw new SignInError('this sign-in has already been completed; open the page again')
     const response = { path, query, state: sealedState }
     const completed = await withTimeout(gate.signIn.complete(response, state), providerTimeoutMs)
-    const tokens = gate.keptTokens.length > 0 ? selectTokens(completed.tokens, gate.keptTokens) : undefined
+    const tokens =
+      gate.requiredTokens.length > 0 ? selectTokens(completed.tokens, gate.requiredTokens) : undefined
     return tickets.ticketUrl(state, completed.identity, { ...(tokens && { tokens }) })
   }
 

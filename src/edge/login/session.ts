@@ -19,7 +19,7 @@ export interface Session {
   readonly user?: string
   /** How the session before this one ended, if the browser still had it. */
   readonly follows?: SessionEnd
-  /** The tokens that were to be kept for it, if any; absent ones were too large. */
+  /** The tokens that were to be stored with it, if any; absent ones were too large. */
   readonly tokens?: readonly ProviderTokenName[]
   /** Wall-clock seconds. */
   readonly since: number

@@ -16,8 +16,8 @@ export interface PolicySignInSettings {
   readonly authz_url_params?: Readonly<Record<string, string>>
   /** Hosts of this domain share their sessions; undefined where a session belongs to one host. */
   readonly auth_cookie_domain?: string
-  /** The tokens of the provider that a policy reads; the others are not kept. */
-  readonly kept_tokens?: readonly ProviderTokenName[]
+  /** The tokens of the provider that a policy reads; the others are not stored. */
+  readonly required_tokens?: readonly ProviderTokenName[]
 }
 
 /** A token of a provider, by the name that policies read it with. */

@@ -38,7 +38,7 @@ export interface PolicyContext extends ModuleContext {
   /** Whether the account owns a name, and so all names below it, at this moment. */
   ownsDomain(name: string): boolean
   /** The tokens of identity providers that the policy reads. */
-  readonly keptTokens: readonly ProviderTokenName[]
+  readonly requiredTokens: readonly ProviderTokenName[]
   /** Collects the steps that sign visitors in. */
   readonly signIns: RequestStep[]
   /** Collects how TLS is to be terminated; each function tells the settings of the moment. */

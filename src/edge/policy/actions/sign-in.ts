@@ -105,7 +105,7 @@ function clientSettings(
     readonly userinfo_refresh_interval: number | undefined
     readonly authz_url_params: readonly (readonly [name: string, value: string])[]
   },
-  { keptTokens }: PolicyContext,
+  { requiredTokens }: PolicyContext,
 ) {
   return {
     ...sessionSettings(config),
@@ -114,7 +114,7 @@ function clientSettings(
     authz_url_params: Object.fromEntries(config.authz_url_params),
     ...(config.auth_cookie_domain !== undefined && { auth_cookie_domain: config.auth_cookie_domain }),
     // Only where there are some: sessions are valid for the settings that they began with.
-    ...(keptTokens.length > 0 && { kept_tokens: keptTokens }),
+    ...(requiredTokens.length > 0 && { required_tokens: requiredTokens }),
   }
 }
 

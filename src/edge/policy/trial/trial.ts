@@ -263,7 +263,7 @@ function createContext(
     outboundCalls: undefined,
     bodyReplacer,
     ownsDomain: () => true,
-    keptTokens: [],
+    requiredTokens: [],
     signIns: [],
     terminations: [],
     readAuthority: () => undefined,
