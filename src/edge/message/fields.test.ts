@@ -23,6 +23,9 @@ test('fields are added, replaced and removed by case-insensitive name', () => {
   fields.set('ACCEPT', 'b')
 
   assert.equal(fields.text, 'Empty:\r\nX-Three: 3\r\nACCEPT: b\r\n')
+
+  fields.remove('x-three')
+  assert.equal(fields.text, 'Empty:\r\nACCEPT: b\r\n')
 })
 
 test('a name or value that would break a line throws', () => {

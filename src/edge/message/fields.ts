@@ -16,11 +16,12 @@ export function createField(name: string, value: string): HeaderField {
 }
 
 /**
- * The field lines of a message, for modules that read or change them. They stay one string until the first access, so
- * that a message without such modules is not parsed a second time.
+ * The field lines of a message, for modules that read or change them. They are parsed when they are first read and joined
+ * again only after a change, so that neither costs a message that nothing reads or changes.
  */
 export class HeaderFields {
-  #text: string
+  /** Undefined after a change. */
+  #text: string | undefined
   #list: HeaderField[] | undefined
 
   constructor(text: string) {
@@ -29,10 +30,12 @@ export class HeaderFields {
 
   /** All lines, each terminated by CRLF. */
   get text(): string {
-    if (this.#list === undefined) return this.#text
-    let text = ''
-    for (const { line } of this.#list) text += line
-    return text
+    if (this.#text === undefined) {
+      let text = ''
+      for (const { line } of this.#parse()) text += line
+      this.#text = text
+    }
+    return this.#text
   }
 
   /** The value of the first field of this lower-case name. */
@@ -55,8 +58,10 @@ export class HeaderFields {
 
   remove(name: string): void {
     const list = this.#parse()
-    for (let index = list.length - 1; index >= 0; index--)
-      if (list[index]!.name === name) list.splice(index, 1)
+    const rest = list.filter((field) => field.name !== name)
+    if (rest.length === list.length) return
+    this.#list = rest
+    this.#text = undefined
   }
 
   /** Adds a field after the others. */
@@ -67,6 +72,7 @@ export class HeaderFields {
   /** Adds a field that was created before. */
   append(field: HeaderField): void {
     this.#parse().push(field)
+    this.#text = undefined
   }
 
   set(name: string, value: string): void {
@@ -75,18 +81,22 @@ export class HeaderFields {
   }
 
   #parse(): HeaderField[] {
-    if (this.#list !== undefined) return this.#list
-    this.#list = []
-    for (let position = 0; position < this.#text.length; ) {
-      const next = this.#text.indexOf('\r\n', position) + 2
-      const colon = this.#text.indexOf(':', position)
-      this.#list.push({
-        name: this.#text.slice(position, colon).toLowerCase(),
-        line: this.#text.slice(position, next),
-        value: trimOws(this.#text.slice(colon + 1, next - 2)),
-      })
-      position = next
-    }
+    this.#list ??= parseFields(this.#text!)
     return this.#list
   }
+}
+
+function parseFields(text: string): HeaderField[] {
+  const list: HeaderField[] = []
+  for (let position = 0; position < text.length; ) {
+    const next = text.indexOf('\r\n', position) + 2
+    const colon = text.indexOf(':', position)
+    list.push({
+      name: text.slice(position, colon).toLowerCase(),
+      line: text.slice(position, next),
+      value: trimOws(text.slice(colon + 1, next - 2)),
+    })
+    position = next
+  }
+  return list
 }
