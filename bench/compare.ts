@@ -12,10 +12,11 @@ import { type BenchUpstream, pathOf, startUpstream } from './tunnel/upstream.ts'
 
 const USAGE = `Usage: npm run bench:compare -- REVISION [--starts N] [--rounds N] [--seconds N] [--load TEXT]
 
-Measures this checkout and another revision in one run, in alternation: CPU time of server and agent per request or byte.
-Both are started anew N times, because what one start of a program costs differs by up to a fifth from the next.
-Prints the ratio of the medians over all starts for each load, or for those whose names contain TEXT, and the range of
-the ratios of single starts; above 1, this checkout costs more.
+Measures this checkout and another revision in one run: CPU time of server and agent per request or byte. Both are
+started anew N times, because what one start of a program costs differs from the next, and measured one right after the
+other in many short rounds, because the machine gets slower and faster within seconds.
+Prints for each load, or for those whose names contain TEXT, the median over all starts of the ratio within a start, the
+interval that contains the true one with a probability of 95 %, and the range; above 1, this checkout costs more.
 `
 const WARM_UP_SECONDS = 3
 const TCP_PORTS = { before: '21000-21999', now: '22000-22999' } as const
@@ -26,9 +27,9 @@ const ROOT = join(import.meta.dirname, '..')
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    starts: { type: 'string', default: '7' },
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '2' },
+    starts: { type: 'string', default: '9' },
+    rounds: { type: 'string', default: '8' },
+    seconds: { type: 'string', default: '1' },
     load: { type: 'string', default: '' },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -46,44 +47,60 @@ async function compare(revision: string): Promise<void> {
     execFileSync('sh', [join(checkout, 'scripts', 'setup.sh')], { stdio: ['ignore', 'ignore', 'inherit'] })
     const programs = { before: join(checkout, 'bin', 'adit'), now: ADIT_PROGRAM }
     const loads = LOCAL_LOADS.filter(({ name }) => name !== IDLE && name.includes(values.load))
-    const costs = new Map(loads.map((load) => [load, { before: [], now: [] } as Costs]))
+    const ratios = new Map(loads.map((load): [Load, number[]] => [load, []]))
     for (let start = 0; start < Number(values.starts); start++) {
       const order = start % 2 === 0 ? SIDES : SIDES.toReversed()
-      await withPrograms((dir) => measureStart(dir, programs, order, costs))
+      await withPrograms((dir) => measureStart(dir, programs, order, ratios))
     }
-    for (const [load, measured] of costs) report(load, measured)
+    for (const [load, measured] of ratios) report(load, measured)
   } finally {
     execFileSync('git', ['worktree', 'remove', '--force', checkout], { cwd: ROOT })
   }
 }
 
-/** The cost of a load in each start. */
-type Costs = Record<Side, number[]>
-
-/** Starts both sides and adds the cost of each load, the median of some rounds. */
+/** Starts both sides and adds the ratio of their costs for each load, the median of the rounds. */
 async function measureStart(
   dir: string,
   programs: Record<Side, string>,
   order: readonly Side[],
-  costs: ReadonlyMap<Load, Costs>,
+  ratios: ReadonlyMap<Load, number[]>,
 ): Promise<void> {
   const upstream = await startUpstream(dir)
   const candidates: [Side, Candidate][] = []
   for (const side of order) candidates.push([side, await startCandidate(dir, side, programs[side], upstream)])
   for (const [, { http }] of candidates)
     if (http) await measureRequests(http, pathOf('128 B'), 50, WARM_UP_SECONDS)
-  for (const [load, measured] of costs) {
-    const rounds: Costs = { before: [], now: [] }
-    for (let round = 0; round < Number(values.rounds); round++)
-      for (const [side, candidate] of candidates) rounds[side].push(await measureCost(load, candidate))
-    for (const side of SIDES) measured[side].push(median(rounds[side]))
+  for (const [load, measured] of ratios) {
+    const rounds: number[] = []
+    for (let round = 0; round < Number(values.rounds); round++) {
+      const costs = { before: 0, now: 0 }
+      for (const [side, candidate] of round % 2 === 0 ? candidates : candidates.toReversed())
+        costs[side] = await measureCost(load, candidate)
+      rounds.push(costs.now / costs.before)
+    }
+    measured.push(median(rounds))
   }
 }
 
-function report(load: Load, { before, now }: Costs): void {
-  const ratios = before.map((cost, start) => now[start]! / cost)
-  const range = `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`
-  console.log(`${load.name.padEnd(40)} ${(median(now) / median(before)).toFixed(3)}  (${range})`)
+function report(load: Load, ratios: readonly number[]): void {
+  const sorted = ratios.toSorted((a, b) => a - b)
+  const rank = confidenceRank(sorted.length)
+  const span = (first: number) => `${sorted[first]!.toFixed(3)} to ${sorted.at(-1 - first)!.toFixed(3)}`
+  console.log(`${load.name.padEnd(40)} ${median(sorted).toFixed(3)}  95 %: ${span(rank)}  range: ${span(0)}`)
+}
+
+/** How many values at each end of a sorted sample lie outside the interval of 95 % for its median. */
+function confidenceRank(size: number): number {
+  let rank = 0
+  // The chance that exactly, and that at most, `rank` of the values are below the true median.
+  let exactly = 0.5 ** size
+  let atMost = exactly
+  while (atMost <= 0.025) {
+    rank++
+    exactly *= (size - rank + 1) / rank
+    atMost += exactly
+  }
+  return Math.max(0, rank - 1)
 }
 
 /** Server and agent of a checkout, each in one process, with one connection between them. */
