@@ -1,10 +1,10 @@
-import { parseHostPort } from '../../base/hostport.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import { isFieldValue, isToken, TARGET_CHARS } from './ascii.ts'
 import { requestNames } from './field-names.ts'
 import { MessageFraming, scanFields } from './field-scan.ts'
 import { MAX_FIELDS, MAX_HEAD_BYTES, MAX_TARGET_BYTES, type RequestHead } from './request-head.ts'
+import { parseRequestedHost } from './requested-host.ts'
 
 /**
  * Parses an HTTP/2 request with the same checks as HTTP/1, so that nothing in it can change the framing, method, target
@@ -69,21 +69,11 @@ function resolveHost(
 ): RequestHead | EdgeError {
   const requestedAuthority = authority ?? (framing.hostCount === 1 ? framing.host : undefined)
   if (requestedAuthority === undefined) return badRequest('it names no host')
-  const host = parseHostPort(requestedAuthority)
-  if (host === undefined) return badRequest('its host is not valid')
-  if (framing.hostCount === 1) {
-    const hostField = parseHostPort(framing.host)
-    if (hostField?.host !== host.host || hostField.port !== host.port)
-      return badRequest('its two hosts disagree')
-  }
-  return {
-    method,
-    target,
-    minor: 1,
-    host: host.host,
-    authority: host.port === undefined ? host.host : `${host.host}:${host.port}`,
-    framing,
-  }
+  const requested = parseRequestedHost(requestedAuthority)
+  if (requested === undefined) return badRequest('its host is not valid')
+  if (framing.hostCount === 1 && parseRequestedHost(framing.host)?.authority !== requested.authority)
+    return badRequest('its two hosts disagree')
+  return { method, target, minor: 1, host: requested.host, authority: requested.authority, framing }
 }
 
 /** RFC 9113 section 8.2.1: no upper case in names, no whitespace around values. */

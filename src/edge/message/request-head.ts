@@ -1,8 +1,8 @@
-import { parseHostPort } from '../../base/hostport.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import { TARGET_CHARS, TOKEN_CHARS } from './ascii.ts'
 import { requestNames } from './field-names.ts'
 import { MessageFraming, scanFields } from './field-scan.ts'
+import { parseRequestedHost, type RequestedHost } from './requested-host.ts'
 
 /** Limits of a request head (P20). */
 export const MAX_HEAD_BYTES = 16 * 1024
@@ -11,16 +11,12 @@ export const MAX_TARGET_BYTES = 8 * 1024
 const MAX_METHOD_BYTES = 32
 
 /** A parsed request head: the single interpretation that routing, policy and the upstream share. */
-export interface RequestHead {
+export interface RequestHead extends RequestedHost {
   readonly method: string
   /** Origin form (`/path?query`), or `*` for OPTIONS. */
   readonly target: string
   /** 0 or 1, of HTTP/1.x. */
   readonly minor: number
-  /** Normalized host name; routing uses it. */
-  readonly host: string
-  /** The host with the port the client sent, if any; the upstream gets it. */
-  readonly authority: string
   readonly framing: MessageFraming
 }
 
@@ -54,15 +50,15 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
   }
   if (minor === 0 && framing.chunked) return badRequest('HTTP/1.0 has no Transfer-Encoding')
   if (framing.hostCount === 0) return badRequest('it has no Host field')
-  const host = parseHostPort(framing.host)
-  if (host === undefined) return badRequest('its Host field is not valid')
+  const requested = parseRequestedHost(framing.host)
+  if (requested === undefined) return badRequest('its Host field is not valid')
+  const { host, authority } = requested
   if (target.charCodeAt(0) !== SLASH) {
-    const origin = toOriginForm(method, target, scheme, host.host)
+    const origin = toOriginForm(method, target, scheme, host)
     if (typeof origin !== 'string') return origin
     target = origin
   }
-  const authority = host.port === undefined ? host.host : `${host.host}:${host.port}`
-  return { method, target, minor, host: host.host, authority, framing }
+  return { method, target, minor, host, authority, framing }
 }
 
 /** The type of a TLS record with a handshake (RFC 8446 section 5.1). */
@@ -105,7 +101,7 @@ function toOriginForm(method: string, target: string, scheme: string, host: stri
   const [, targetScheme = '', authority = '', rest = ''] = match
   if (targetScheme.toLowerCase() !== scheme)
     return badRequest('the scheme of its target is not that of the connection')
-  if (parseHostPort(authority)?.host !== host) return badRequest('its target and its Host field disagree')
+  if (parseRequestedHost(authority)?.host !== host) return badRequest('its target and its Host field disagree')
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 
