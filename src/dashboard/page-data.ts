@@ -210,6 +210,46 @@ export interface EdgePage {
   readonly total: number
 }
 
+/** A backend as lists and diagrams show it: without the body of a fixed response. */
+export interface BackendListing {
+  readonly id: string
+  readonly description: string
+  readonly created_at: string
+  /** Of a fixed response. */
+  readonly status_code?: number
+  readonly body_bytes?: number
+  /** Of a fixed address. */
+  readonly address?: string
+  readonly tls?: boolean
+  /** Of a tunnel group: how many tunnels are online, and the first 100 of them. */
+  readonly labels?: Readonly<Record<string, string>>
+  readonly online?: number
+  readonly tunnels?: readonly BackendTunnel[]
+  /** Of a weighted backend the weights by ID, of a failover backend the IDs in order. */
+  readonly backends?: Readonly<Record<string, number>> | readonly string[]
+}
+
+/** An online tunnel of a tunnel group. */
+export interface BackendTunnel {
+  readonly id: string
+  readonly tunnel_session_id: string
+  readonly forwards_to: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly started_at: string
+}
+
+/** `GET /dashboard/api/backend_trees`: backends and everything that they send traffic to, each once. */
+export interface BackendTrees {
+  readonly backends: readonly BackendListing[]
+}
+
+/** `GET /dashboard/api/backends`: the backends of a page with their trees, how many match, and how many there are. */
+export interface BackendPage extends BackendTrees {
+  readonly ids: readonly string[]
+  readonly matching: number
+  readonly total: number
+}
+
 /** `POST /dashboard/api/second_factor`: a second factor to confirm. */
 export interface SecondFactorOffer {
   readonly secret: string

@@ -2,6 +2,7 @@ import type { Api } from '../api/index.ts'
 import type { Logger } from '../base/log.ts'
 import type { Store } from '../store/index.ts'
 import { mountAgentList } from './agent-list.ts'
+import { type LabelledTunnels, mountBackendList } from './backend-list.ts'
 import { mountEdgeList } from './edge-list.ts'
 import { mountIpCheck } from './ip-check.ts'
 import { type LiveSources, mountLive } from './live.ts'
@@ -16,7 +17,7 @@ export interface ViewSources {
   readonly store: Store
   readonly live: LiveSources & {
     readonly traffic: TrafficSource
-    readonly online: SearchSources['online']
+    readonly online: SearchSources['online'] & LabelledTunnels
   }
   readonly platform: () => PlatformInfo
   readonly log: Logger
@@ -33,6 +34,7 @@ export function mountViews(
   mountSearch(http, { authenticate, store, online: live.online })
   mountIpCheck(http, { authenticate, store })
   mountEdgeList(http, { authenticate, store })
+  mountBackendList(http, { authenticate, store, online: live.online })
   mountPolicyTools(http, { authenticate })
   mountPlatform(http, { authenticate, facts: platform })
 }

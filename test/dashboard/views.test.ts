@@ -127,6 +127,8 @@ test('views require a session and end when the server stops', async (t) => {
     '/dashboard/api/platform',
     '/dashboard/api/edges',
     '/dashboard/api/agents',
+    '/dashboard/api/backends',
+    '/dashboard/api/backend_trees?ids=x',
     '/dashboard/api/traffic',
     '/dashboard/api/search?q=x',
   ]
@@ -389,4 +391,49 @@ test('edges are listed page by page, filtered and sorted', async (t) => {
   assert.deepEqual(await list('offset=9'), ['', 4, 4])
   for (const query of ['limit=-5', 'limit=x', 'sort=age', 'kind=udp', 'offset=-1'])
     assert.equal(await list(query), 400, query)
+})
+
+test('backends are listed page by page with what they send traffic to', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  const agent = await startAgent(t, platform)
+  await agent.forward({ addr: await startService(t), labels: ['app=shop'] })
+  const group = await call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
+  const sorry = await call.create('/backends/http_response', { body: 'söry', status_code: 503 })
+  const inner = await call.create('/backends/failover', { backends: [group.id, sorry.id] })
+  const outer = await call.create('/backends/weighted', {
+    description: 'Canary',
+    backends: { [inner.id]: 3 },
+  })
+  const other = await call.create('/backends/static', { address: 'shop.example.com:443' })
+  const list = async (query: Record<string, string>) => {
+    const { status, body } = await call('GET', `/dashboard/api/backends?${new URLSearchParams(query)}`)
+    return status === 200 ? [body.ids, body.matching, body.total] : status
+  }
+
+  const { body } = await call('GET', '/dashboard/api/backends?q=canary')
+  const trees = await call('GET', `/dashboard/api/backend_trees?ids=${inner.id},bkdtg_none,ipp_x`)
+  const foreign = { key: (await createSecondAccount(platform)).apiKey }
+  const foreignList = await call('GET', '/dashboard/api/backends', foreign)
+  const foreignTrees = await call('GET', `/dashboard/api/backend_trees?ids=${inner.id}`, foreign)
+
+  assert.deepEqual(body.ids, [outer.id])
+  assert.deepEqual(
+    body.backends.map(({ id }: { id: string }) => id),
+    [outer.id, inner.id, group.id, sorry.id],
+  )
+  const [, , listedGroup, listedSorry] = body.backends
+  assert.equal(listedGroup.online, 1)
+  assert.match(listedGroup.tunnels[0].tunnel_session_id, /^ts_/)
+  assert.deepEqual([listedSorry.status_code, listedSorry.body_bytes, listedSorry.body], [503, 5, undefined])
+  assert.deepEqual(trees.body.backends, body.backends.slice(1))
+  assert.deepEqual(await list({ limit: '2' }), [[other.id, outer.id], 5, 5])
+  assert.deepEqual(await list({ limit: '2', offset: '4' }), [[group.id], 5, 5])
+  assert.deepEqual(await list({ kinds: 'static,failover' }), [[other.id, inner.id], 2, 5])
+  assert.deepEqual(await list({ q: 'app=SHOP' }), [[group.id], 1, 5])
+  assert.deepEqual(await list({ child: String(inner.id) }), [[outer.id], 1, 5])
+  assert.deepEqual(await list({ child: String(sorry.id) }), [[inner.id], 1, 5])
+  assert.equal(await list({ limit: '-1' }), 400)
+  assert.deepEqual(foreignList.body, { ids: [], backends: [], matching: 0, total: 0 })
+  assert.deepEqual(foreignTrees.body.backends, [])
 })

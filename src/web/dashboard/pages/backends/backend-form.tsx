@@ -1,11 +1,13 @@
 import { type FormEvent, useState } from 'react'
+import type { BackendListing } from '../../../../dashboard/page-data.ts'
 import { ApiError, api, errorMessage } from '../../api.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
 import { Button, Equivalent, Field, Loading, Notice, TextField } from '../../kit/index.ts'
 import { Icon } from '../edges/icons.tsx'
 import { type FlowContext, resolveBackend } from '../edges/request-flow.ts'
 import type { Backend } from '../resources.ts'
-import { useFlowContext } from './flow-context.ts'
+import { useBackendChoices } from './backend-choices.tsx'
+import { listingOf, useBackendTrees } from './backends.ts'
 import { BACKEND_KIND_TEXTS, type BackendKind, backendKindOf, KIND_ORDER } from './kinds.ts'
 import './backends.css'
 
@@ -90,8 +92,13 @@ function GroupForm({
   onDone,
   onCancel,
 }: FormProps & { kind: 'weighted' | 'failover'; backend?: Backend }) {
-  const loaded = useFlowContext('')
-  const [created, setCreated] = useState<readonly Backend[]>([])
+  const saved = useBackendTrees(
+    childrenOf(backend).map(({ id }) => id),
+    '',
+  )
+  const choices = useBackendChoices()
+  // They stay known when the search lists others.
+  const [added, setAdded] = useState<readonly BackendListing[]>([])
   const [description, setDescription] = useState(backend?.description ?? '')
   const [children, setChildren] = useState(() => childrenOf(backend))
   const [creating, setCreating] = useState(false)
@@ -103,7 +110,10 @@ function GroupForm({
       : Object.fromEntries(children.map(({ id, weight }) => [id, weight]))
   const body = { ...((description !== '' || backend) && { description }), backends }
   const path = `/backends/${kind}${backend ? `/${backend.id}` : ''}`
-  const add = (id: string) => setChildren([...children, { id, weight: 1 }])
+  const add = (child: BackendListing) => {
+    setChildren([...children, { id: child.id, weight: 1 }])
+    setAdded([...added, child])
+  }
 
   const send = async (event: FormEvent) => {
     event.preventDefault()
@@ -119,22 +129,25 @@ function GroupForm({
     }
   }
 
-  if (loaded.value === undefined) return <Loading />
-  // Backends created in this form are shown at once; loaded records are newer and win.
+  if (saved.value === undefined || choices.load.value === undefined) return <Loading />
+  const listed = choices.load.value
   const context: FlowContext = {
-    ...loaded.value,
-    backends: new Map([...created.map((child) => [child.id, child] as const), ...loaded.value.backends]),
+    backends: new Map([
+      ...added.map((child) => [child.id, child] as const),
+      ...saved.value.backends,
+      ...listed.context.backends,
+    ]),
   }
+  const excluded = [backend?.id, ...children.map(({ id }) => id)]
   if (creating)
     return (
       <NewChild
         parent={`${BACKEND_KIND_TEXTS[kind].title.toLowerCase()} ${description && `“${description}”`}`}
         onCancel={() => setCreating(false)}
         onDone={(child) => {
-          add(child.id)
-          setCreated([...created, child])
+          add(listingOf(child))
           setCreating(false)
-          loaded.reload()
+          choices.load.reload()
         }}
       />
     )
@@ -162,17 +175,24 @@ function GroupForm({
           <>
             <Children kind={kind} value={children} onValue={setChildren} context={context} />
             <div className="child-add">
+              {choices.search}
               <select
                 {...control}
                 value=""
                 onChange={(event) => {
                   if (event.target.value === 'new') setCreating(true)
-                  else if (event.target.value !== '') add(event.target.value)
+                  else if (event.target.value !== '') add(context.backends.get(event.target.value)!)
                 }}
               >
                 <option value="">Add a backend…</option>
                 <option value="new">Create a new one</option>
-                <ChildOptions exclude={[backend?.id, ...children.map(({ id }) => id)]} context={context} />
+                {listed.ids
+                  .filter((id) => !excluded.includes(id))
+                  .map((id) => (
+                    <option key={id} value={id}>
+                      {nameOf(id, context)}
+                    </option>
+                  ))}
               </select>
             </div>
           </>
@@ -202,22 +222,6 @@ function NewChild({ parent, ...props }: FormProps & { parent: string }) {
       <NewBackend {...props} />
     </section>
   )
-}
-
-function ChildOptions({
-  exclude,
-  context,
-}: {
-  exclude: readonly (string | undefined)[]
-  context: FlowContext
-}) {
-  return [...context.backends.values()]
-    .filter(({ id }) => !exclude.includes(id))
-    .map(({ id }) => (
-      <option key={id} value={id}>
-        {nameOf(id, context)}
-      </option>
-    ))
 }
 
 /** The display name of a backend in lists. */

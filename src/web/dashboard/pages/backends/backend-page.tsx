@@ -19,12 +19,11 @@ import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { listEdgesWithBackend } from '../edges/edges.ts'
 import { BackendTree } from '../edges/flow-diagram.tsx'
-import { type BackendNode, type FlowContext, resolveBackend } from '../edges/request-flow.ts'
+import { type BackendNode, resolveBackend } from '../edges/request-flow.ts'
 import { useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
-import type { Backend } from '../resources.ts'
 import { EditBackend } from './backend-form.tsx'
-import { useFlowContext } from './flow-context.ts'
+import { listBackends, useBackend, useBackendTrees } from './backends.ts'
 import { BACKEND_KIND_TEXTS, backendKindOf } from './kinds.ts'
 import '../pages.css'
 
@@ -33,19 +32,23 @@ const BACK = { path: '/backends', title: 'Backends' }
 /** One backend: what it forwards requests to, what uses it, and its live tunnels. */
 export default function BackendPage({ params: { id = '' } }: PageProps) {
   const latest = useLive().samples.at(-1)
-  const loaded = useFlowContext(versionOf(latest))
+  const backend = useBackend(id, versionOf(latest))
+  const trees = useBackendTrees([id], versionOf(latest))
   const [open, setOpen] = useState<'edit' | 'delete'>()
   const mayChange = useCanChange()
-  const backend = loaded.value?.backends.get(id)
   const kind = backendKindOf(id)
-  if (loaded.value === undefined || backend === undefined || kind === undefined)
+  const isMissing = kind === undefined || backend.error?.status === 404
+  if (isMissing || trees.value === undefined || backend.value === undefined)
     return (
       <Page title="Backend" back={BACK}>
-        <LoadStatus load={loaded} />
-        {loaded.value && <EmptyState title="Backend not found">It may have been deleted.</EmptyState>}
+        {isMissing ? (
+          <EmptyState title="Backend not found">It may have been deleted.</EmptyState>
+        ) : (
+          <LoadStatus load={backend.error ? backend : trees} />
+        )}
       </Page>
     )
-  const node = resolveBackend(id, loaded.value, 0)
+  const node = resolveBackend(id, trees.value, 0)
   const path = `/backends/${kind}/${id}`
   const close = () => setOpen(undefined)
   return (
@@ -73,11 +76,11 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
           </Card>
         )
       )}
-      <UsedBy id={id} context={loaded.value} />
+      <UsedBy id={id} version={versionOf(latest)} />
       <Card title="Details">
-        {backend.labels && (
+        {backend.value.labels && (
           <p className="badges">
-            {Object.entries(backend.labels).map(([key, value]) => (
+            {Object.entries(backend.value.labels).map(([key, value]) => (
               <Badge key={key} tone="info">
                 {key}={value}
               </Badge>
@@ -85,22 +88,23 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
           </p>
         )}
         <ItemFacts
-          item={{ ...backend }}
+          item={{ ...backend.value }}
           without={['tunnels', 'labels', ...(node.children.length > 0 ? ['backends'] : [])]}
         />
         <p className="quiet">
-          <code>{id}</code>, created <Time value={backend.created_at} />
+          <code>{id}</code>, created <Time value={backend.value.created_at} />
         </p>
       </Card>
       {open === 'edit' && (
         <Dialog title={`Edit ${node.title}`} onClose={close}>
           <EditBackend
-            backend={backend}
+            backend={backend.value}
             onCancel={close}
             onDone={() => {
               close()
               notify('Saved.')
-              loaded.reload()
+              backend.reload()
+              trees.reload()
             }}
           />
         </Dialog>
@@ -114,12 +118,9 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
   )
 }
 
-function TunnelList({ node: { tunnels, joinCommand } }: { node: BackendNode }) {
+function TunnelList({ node: { online, tunnels, joinCommand } }: { node: BackendNode }) {
   return (
-    <Card
-      title="Tunnels online"
-      actions={<Badge tone={tunnels.length > 0 ? 'good' : 'warn'}>{tunnels.length} online</Badge>}
-    >
+    <Card title="Tunnels online" actions={<Badge tone={online > 0 ? 'good' : 'warn'}>{online} online</Badge>}>
       {tunnels.length > 0 && (
         <Table
           label="Tunnels online"
@@ -129,14 +130,14 @@ function TunnelList({ node: { tunnels, joinCommand } }: { node: BackendNode }) {
             {
               title: 'Forwards to',
               kind: 'mono',
-              render: ({ forwards_to, tunnel_session }) => (
-                <a href={hrefTo(`/agents/${tunnel_session.id}`)}>{forwards_to}</a>
+              render: ({ forwards_to, tunnel_session_id }) => (
+                <a href={hrefTo(`/agents/${tunnel_session_id}`)}>{forwards_to}</a>
               ),
             },
             {
               title: 'Labels',
               render: ({ labels }) =>
-                Object.entries(labels ?? {})
+                Object.entries(labels)
                   .map(([key, value]) => `${key}=${value}`)
                   .join(', '),
             },
@@ -144,7 +145,8 @@ function TunnelList({ node: { tunnels, joinCommand } }: { node: BackendNode }) {
           ]}
         />
       )}
-      <p>{tunnels.length === 0 ? 'No agent has joined yet. Start one with:' : 'Another agent joins with:'}</p>
+      {online > tunnels.length && <p className="quiet">The first {tunnels.length} are listed.</p>}
+      <p>{online === 0 ? 'No agent has joined yet. Start one with:' : 'Another agent joins with:'}</p>
       {joinCommand && <CommandLine text={joinCommand} />}
     </Card>
   )
@@ -157,8 +159,9 @@ interface Referrer {
 }
 
 /** The edges and backends that refer to it. */
-function UsedBy({ id, context }: { id: string; context: FlowContext }) {
-  const edges = useLoad((signal) => listEdgesWithBackend(id, signal), { key: id })
+function UsedBy({ id, version }: { id: string; version: string }) {
+  const edges = useLoad((signal) => listEdgesWithBackend(id, signal), { key: `${version} ${id}` })
+  const parents = useLoad((signal) => listBackends({ child: id }, signal), { key: `${version} ${id}` })
   const referrers: Referrer[] = [
     ...(edges.value ?? []).flatMap((edge): Referrer[] => {
       const name = edge.description || edge.hostports[0] || edge.id
@@ -170,17 +173,14 @@ function UsedBy({ id, context }: { id: string; context: FlowContext }) {
         ...routes.map((route) => ({ key: route.id, to, label: `the route ${route.match} of ${name}` })),
       ]
     }),
-    ...[...context.backends.values()]
-      .filter(({ backends = {} }: Backend) =>
-        Array.isArray(backends) ? backends.includes(id) : Object.hasOwn(backends, id),
-      )
-      .map((backend) => ({
-        key: backend.id,
-        to: `/backends/${backend.id}`,
-        label: `the backend ${resolveBackend(backend.id, context, 0).title}`,
-      })),
+    ...(parents.value?.ids ?? []).map((parentId) => ({
+      key: parentId,
+      to: `/backends/${parentId}`,
+      label: `the backend ${resolveBackend(parentId, parents.value!.context, 0).title}`,
+    })),
   ]
-  if (edges.value === undefined) return null
+  const others = (parents.value?.matching ?? 0) - (parents.value?.ids.length ?? 0)
+  if (edges.value === undefined || parents.value === undefined) return null
   return (
     <Card title="Used by">
       {referrers.length === 0 ? (
@@ -192,6 +192,7 @@ function UsedBy({ id, context }: { id: string; context: FlowContext }) {
               <a href={hrefTo(to)}>{label}</a>
             </li>
           ))}
+          {others > 0 && <li>and {others.toLocaleString('en')} more backends</li>}
         </ul>
       )}
     </Card>

@@ -1,39 +1,114 @@
-import { Badge, BreakableText, ButtonLink, type Column, EmptyState, Time } from '../../kit/index.ts'
-import { hrefTo } from '../../route.ts'
+import {
+  Badge,
+  BreakableText,
+  Button,
+  ButtonLink,
+  type Column,
+  EmptyState,
+  LoadStatus,
+  Page,
+  Pager,
+  Search,
+  Table,
+  Time,
+} from '../../kit/index.ts'
+import type { PageProps } from '../../page-contracts.ts'
+import { go, hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
-import { type BackendNode, type FlowContext, resolveBackend } from '../edges/request-flow.ts'
-import { ListPage } from '../list-page.tsx'
+import { type BackendNode, resolveBackend } from '../edges/request-flow.ts'
+import { useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
-import { useFlowContext } from './flow-context.ts'
-import { BACKEND_KIND_TEXTS } from './kinds.ts'
+import { BACKENDS_PER_PAGE, type ListedBackends, listBackends } from './backends.ts'
+import { BACKEND_KIND_TEXTS, KIND_ORDER } from './kinds.ts'
+import '../pages.css'
 
-/** The list of all backends. */
-export default function BackendsPage() {
+/** The list of backends: a page of those that match the filter. */
+export default function BackendsPage({ query }: PageProps) {
   const latest = useLive().samples.at(-1)
   const mayChange = useCanChange()
-  const load = useFlowContext(versionOf(latest))
+  const filter = readFilter(query)
+  const { search, kind, page } = filter
+  const load = useLoad((signal) => listBackends({ search, kinds: kind ? [kind] : [], page }, signal), {
+    everyMs: 30_000,
+    key: `${versionOf(latest)} ${query}`,
+  })
+  const { value } = load
   const create = mayChange && (
     <ButtonLink to="/backends/new" kind="main" shortcut="n">
       New backend
     </ButtonLink>
   )
-  const rows = load.value && backendRows(load.value)
+  const change = (changes: Partial<Filter>) => showFilter({ ...filter, page: 1, ...changes })
   return (
-    <ListPage
+    <Page
       title="Backends"
       lead="What serves the traffic of edges: agents selected by labels, fixed responses and addresses, and groups of those."
-      actions={rows && rows.length > 0 && create}
-      load={load}
-      items={rows}
-      empty={
+      actions={value && value.total > 0 && create}
+    >
+      <LoadStatus load={load} />
+      {value?.total === 0 && (
         <EmptyState title="No backends yet" action={create}>
           An edge forwards requests to a backend. Most people start with a tunnel group.
         </EmptyState>
-      }
-      textOf={({ node, id }) => `${node.title} ${node.summary} ${id}`}
-      columns={COLUMNS}
-    />
+      )}
+      {value && value.total > 0 && (
+        <>
+          <div className="tools">
+            <Search label="Search backends" value={search} onValue={(words) => change({ search: words })} />
+            <select aria-label="Kind" value={kind} onChange={(event) => change({ kind: event.target.value })}>
+              <option value="">All kinds</option>
+              {KIND_ORDER.map((each) => (
+                <option key={each} value={each}>
+                  {BACKEND_KIND_TEXTS[each].title}
+                </option>
+              ))}
+            </select>
+          </div>
+          {value.ids.length > 0 && (
+            <Table label="Backends" columns={COLUMNS} rows={backendRows(value)} keyOf={({ id }) => id} />
+          )}
+          {value.matching === 0 && (
+            <EmptyState
+              title="No matches"
+              action={<Button onClick={() => change({ search: '', kind: '' })}>Clear filter</Button>}
+            >
+              No backend matches this filter.
+            </EmptyState>
+          )}
+          <Pager
+            page={page}
+            pageSize={BACKENDS_PER_PAGE}
+            matching={value.matching}
+            onPage={(next) => change({ page: next })}
+          />
+        </>
+      )}
+    </Page>
   )
+}
+
+/** What the address of the page says about the list. */
+interface Filter {
+  readonly search: string
+  readonly kind: string
+  readonly page: number
+}
+
+function readFilter(query: URLSearchParams): Filter {
+  return {
+    search: query.get('q') ?? '',
+    kind: KIND_ORDER.find((kind) => kind === query.get('kind')) ?? '',
+    page: Math.max(1, Math.trunc(Number(query.get('page'))) || 1),
+  }
+}
+
+/** Keeps the filter in the address, so that it survives a reload and the way back from a backend. */
+function showFilter({ search, kind, page }: Filter): void {
+  const query = new URLSearchParams()
+  if (search !== '') query.set('q', search)
+  if (kind !== '') query.set('kind', kind)
+  if (page > 1) query.set('page', String(page))
+  go(query.size === 0 ? '/backends' : `/backends?${query}`, { replace: true })
 }
 
 interface BackendRow {
@@ -42,22 +117,30 @@ interface BackendRow {
   readonly node: BackendNode
 }
 
-/** The backends, newest first. */
-function backendRows(context: FlowContext): BackendRow[] {
-  return [...context.backends.values()]
-    .sort((one, other) => (one.created_at < other.created_at ? 1 : -1))
-    .map(({ id, created_at }) => ({ id, createdAt: created_at, node: resolveBackend(id, context, 0) }))
+function backendRows({ ids, context }: ListedBackends): BackendRow[] {
+  return ids.map((id) => ({
+    id,
+    createdAt: context.backends.get(id)!.created_at,
+    node: resolveBackend(id, context, 0),
+  }))
 }
 
 const COLUMNS: readonly Column<BackendRow>[] = [
-  { title: 'Backend', render: ({ id, node }) => <a href={hrefTo(`/backends/${id}`)}>{node.title}</a> },
+  {
+    title: 'Backend',
+    render: ({ id, node }) => (
+      <a href={hrefTo(`/backends/${id}`)}>
+        <BreakableText text={node.title} />
+      </a>
+    ),
+  },
   { title: 'Kind', kind: 'fit', render: ({ node: { kind } }) => kind && BACKEND_KIND_TEXTS[kind].title },
   { title: 'Summary', render: ({ node }) => <BreakableText text={node.summary} /> },
   { title: 'Status', kind: 'fit', render: ({ node }) => <StatusBadge node={node} /> },
   { title: 'Created', kind: 'fit', render: ({ createdAt }) => <Time value={createdAt} /> },
 ]
 
-function StatusBadge({ node: { kind, ready, tunnels } }: { node: BackendNode }) {
+function StatusBadge({ node: { kind, ready, online } }: { node: BackendNode }) {
   if (!ready) return <Badge tone="warn">unavailable</Badge>
-  return <Badge tone="good">{kind === 'tunnel_group' ? `${tunnels.length} online` : 'ready'}</Badge>
+  return <Badge tone="good">{kind === 'tunnel_group' ? `${online} online` : 'ready'}</Badge>
 }

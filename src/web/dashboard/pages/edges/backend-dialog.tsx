@@ -1,11 +1,13 @@
 import { useState } from 'react'
 import { api, errorMessage } from '../../api.ts'
-import { Dialog, Equivalent, Notice, notify } from '../../kit/index.ts'
+import { Dialog, Equivalent, LoadStatus, Notice, notify } from '../../kit/index.ts'
+import { useBackendChoices } from '../backends/backend-choices.tsx'
 import { EditBackend, NewBackend, nameOf } from '../backends/backend-form.tsx'
-import { type BackendKind, backendKindOf } from '../backends/kinds.ts'
+import { type ListedBackends, useBackend } from '../backends/backends.ts'
+import type { BackendKind } from '../backends/kinds.ts'
 import { CommandLine } from '../command-line.tsx'
 import { ConfirmButton } from '../confirm-button.tsx'
-import type { Backend, BackendModule } from '../resources.ts'
+import type { BackendModule } from '../resources.ts'
 import { Icon } from './icons.tsx'
 import { type FlowContext, resolveBackend } from './request-flow.ts'
 
@@ -13,20 +15,21 @@ import { type FlowContext, resolveBackend } from './request-flow.ts'
 export function ChooseBackendDialog({
   scopePath,
   current,
-  context,
   kinds,
   onClose,
   onDone,
 }: {
   scopePath: string
   current: BackendModule | null | undefined
-  context: FlowContext
   /** The kinds that can serve this edge or route. */
   kinds: readonly BackendKind[]
   onClose: () => void
   onDone: () => void
 }) {
-  const [creating, setCreating] = useState(context.backends.size === 0)
+  const { load, search } = useBackendChoices(kinds)
+  const isEmpty = load.value?.total === 0
+  const [isRequested, setRequested] = useState(false)
+  const creating = isRequested || isEmpty
   const [busy, setBusy] = useState(false)
   const [errorText, setErrorText] = useState<string>()
   const path = `${scopePath}/backend`
@@ -54,17 +57,19 @@ export function ChooseBackendDialog({
       {creating ? (
         <NewBackend
           kinds={kinds}
-          onCancel={() => (context.backends.size === 0 ? onClose() : setCreating(false))}
+          onCancel={() => (isEmpty ? onClose() : setRequested(false))}
           onDone={({ id }) => void choose(id)}
         />
+      ) : load.value === undefined ? (
+        <LoadStatus load={load} />
       ) : (
         <>
+          {search}
           <BackendList
-            kinds={kinds}
             currentId={current?.backend.id}
-            context={context}
+            listed={load.value}
             disabled={busy}
-            onNew={() => setCreating(true)}
+            onNew={() => setRequested(true)}
             onChoose={(id) => void choose(id)}
           />
           {current && <CurrentBackendActions path={path} current={current} onDone={finish} />}
@@ -77,24 +82,18 @@ export function ChooseBackendDialog({
 
 /** The backends to choose from, and a way to a new one. */
 function BackendList({
-  kinds,
   currentId,
-  context,
+  listed: { ids, context },
   disabled,
   onNew,
   onChoose,
 }: {
-  kinds: readonly BackendKind[]
   currentId: string | undefined
-  context: FlowContext
+  listed: ListedBackends
   disabled: boolean
   onNew: () => void
   onChoose: (id: string) => void
 }) {
-  const candidates = [...context.backends.values()].filter(({ id }) => {
-    const kind = backendKindOf(id)
-    return kind !== undefined && kinds.includes(kind)
-  })
   return (
     <div className="kinds">
       <button type="button" className="kind" onClick={onNew}>
@@ -104,7 +103,7 @@ function BackendList({
           <small>A tunnel group, a weighted backend or another kind</small>
         </span>
       </button>
-      {candidates.map(({ id }) => {
+      {ids.map((id) => {
         const { kind, title, summary } = resolveBackend(id, context, 0)
         const selected = currentId === id
         return (
@@ -169,40 +168,41 @@ function CurrentBackendActions({
 
 /** Edits a backend from the diagram of an edge. */
 export function EditBackendDialog({
-  backend,
+  backendId,
   context,
   mayChange,
   onClose,
   onDone,
 }: {
-  backend: Backend
+  backendId: string
   context: FlowContext
   mayChange: boolean
   onClose: () => void
   onDone: () => void
 }) {
-  const { joinCommand, tunnels, title } = resolveBackend(backend.id, context, 0)
+  const backend = useBackend(backendId)
+  const { joinCommand, online, title } = resolveBackend(backendId, context, 0)
   return (
-    <Dialog title={nameOf(backend.id, context)} onClose={onClose}>
+    <Dialog title={nameOf(backendId, context)} onClose={onClose}>
       {joinCommand && (
         <>
-          <p>
-            {tunnels.length === 0 ? 'No agent has joined yet. Start one with:' : 'Another agent joins with:'}
-          </p>
+          <p>{online === 0 ? 'No agent has joined yet. Start one with:' : 'Another agent joins with:'}</p>
           <CommandLine text={joinCommand} />
         </>
       )}
-      {mayChange ? (
+      {!mayChange ? (
+        <Notice>You can view this, but your role does not let you change it.</Notice>
+      ) : backend.value === undefined ? (
+        <LoadStatus load={backend} />
+      ) : (
         <EditBackend
-          backend={backend}
+          backend={backend.value}
           onCancel={onClose}
           onDone={() => {
             notify(`Saved ${title}.`)
             onDone()
           }}
         />
-      ) : (
-        <Notice>You can view this, but your role does not let you change it.</Notice>
       )}
     </Dialog>
   )

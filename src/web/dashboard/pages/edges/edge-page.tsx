@@ -15,7 +15,7 @@ import {
 import type { PageProps } from '../../page-contracts.ts'
 import { ValueView } from '../../resource/value-view.tsx'
 import { useCanChange } from '../../session.ts'
-import { useFlowContext } from '../backends/flow-context.ts'
+import { useBackendTrees } from '../backends/backends.ts'
 import { KIND_ORDER } from '../backends/kinds.ts'
 import { useLoad } from '../list-all.ts'
 import { type Live, ratesOf, useLive, versionOf } from '../live.ts'
@@ -64,7 +64,7 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
     key: `${latest?.revision} ${latest?.scopes?.map(({ id }) => id)}`,
     skip: !ready,
   })
-  const loadedContext = useFlowContext(versionOf(latest))
+  const loadedContext = useBackendTrees(edge.value && backendIdsOf(edge.value), versionOf(latest))
   const [open, setOpen] = useState<OpenDialog>()
   const mayChange = useCanChange()
   if (edge.value === undefined || loadedContext.value === undefined)
@@ -137,6 +137,12 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
       )}
     </Page>
   )
+}
+
+/** The backends that the edge and its routes send traffic to. */
+function backendIdsOf({ backend, routes = [] }: Edge): string[] {
+  const selections = [backend, ...routes.map((route) => route.backend as BackendModule | null | undefined)]
+  return selections.flatMap((selection) => selection?.backend.id ?? [])
 }
 
 function matchOf({ routes = [] }: Edge, routeId: string): string {
@@ -240,16 +246,13 @@ function EdgeDialogs({
         <ChooseBackendDialog
           scopePath={scopePath(open.routeId)}
           current={scopeOf(open.routeId).backend as BackendModule | null | undefined}
-          context={context}
           kinds={kind === 'https' ? KIND_ORDER : KIND_ORDER.filter((each) => each !== 'http_response')}
           onClose={onClose}
           onDone={done}
         />
       )
-    case 'backend': {
-      const backend = context.backends.get(open.backendId)
-      return backend ? <EditBackendDialog backend={backend} context={context} {...common} /> : null
-    }
+    case 'backend':
+      return <EditBackendDialog backendId={open.backendId} context={context} {...common} />
     case 'delete':
       return (
         <DeleteItem name={nameOf(edge)} path={path} back={BACK.path} onClose={onClose}>

@@ -201,6 +201,9 @@ function depthOf({ children }: BackendNode): number {
   return 1 + Math.max(0, ...children.map(({ node }) => depthOf(node)))
 }
 
+/** The tunnels of a group that the diagram lists; the page of the group has more. */
+const MAX_TUNNELS = 10
+
 /** A backend and everything it forwards requests to. */
 export function BackendTree({
   node,
@@ -211,7 +214,8 @@ export function BackendTree({
   enabled?: boolean
   onOpen: Handlers['onOpen']
 }) {
-  const { id, kind, title, summary, ready, children, tunnels } = node
+  const { id, kind, title, summary, ready, children, online, tunnels } = node
+  const displayed = tunnels.slice(0, MAX_TUNNELS)
   return (
     <div className="flow-backend">
       <div>
@@ -224,14 +228,17 @@ export function BackendTree({
         />
         {kind === 'tunnel_group' && (
           <ul className="flow-tunnels" aria-label={`Tunnels online of ${title}`}>
-            {tunnels.map(({ id, forwards_to, tunnel_session }) => (
+            {displayed.map(({ id, forwards_to, tunnel_session_id }) => (
               <li key={id} className="flow-online">
-                <a href={hrefTo(`/agents/${tunnel_session.id}`)} className="flow-tunnel">
+                <a href={hrefTo(`/agents/${tunnel_session_id}`)} className="flow-tunnel">
                   {forwards_to}
                 </a>
               </li>
             ))}
-            {tunnels.length === 0 && <li className="flow-online flow-none">no tunnel online</li>}
+            {online > displayed.length && (
+              <li className="flow-online">and {(online - displayed.length).toLocaleString('en')} more</li>
+            )}
+            {online === 0 && <li className="flow-online flow-none">no tunnel online</li>}
           </ul>
         )}
       </div>

@@ -56,17 +56,18 @@ function describeBackend({ backend, backendEnabled }: FlowBranch): Sentence {
 }
 
 function describeBackendNode(node: BackendNode, prefix: string): Sentence {
-  const { title, summary, kind, tunnels, ready, children } = node
-  const online =
-    kind === 'tunnel_group'
-      ? `; ${tunnels.length === 0 ? 'no tunnel is online' : `${tunnels.length} online: ${tunnels.map(({ forwards_to }) => forwards_to).join(', ')}`}`
-      : ready
-        ? ''
-        : '; unavailable'
+  const { title, summary, kind, ready, children } = node
+  const state = kind === 'tunnel_group' ? `; ${describeTunnels(node)}` : ready ? '' : '; unavailable'
   return {
-    text: `${prefix}${title} (${summary})${online}.`,
+    text: `${prefix}${title} (${summary})${state}.`,
     details: children.map((child) => describeBackendNode(child.node, `${child.label}: `)),
   }
+}
+
+function describeTunnels({ online, tunnels }: BackendNode): string {
+  if (online === 0) return 'no tunnel is online'
+  const addresses = tunnels.map(({ forwards_to }) => forwards_to).join(', ')
+  return `${online} online: ${addresses}${online > tunnels.length ? ' and others' : ''}`
 }
 
 function orList(items: readonly string[]): string {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { BackendListing } from '../../../../dashboard/page-data.ts'
 import { modules, requestOrder } from '../../../../edge/modules/index.ts'
 import { BACKEND_PREFIXES } from '../../../../resources/index.ts'
 import { KIND_BY_PREFIX } from '../backends/kinds.ts'
-import type { Backend, Edge, Tunnel } from '../resources.ts'
+import type { Edge } from '../resources.ts'
 import { describeFlow, type Sentence } from './flow-labels.ts'
 import { EDGE_MODULES, MODULES, ROUTE_MODULES } from './modules.ts'
 import { type BackendNode, buildRequestFlow } from './request-flow.ts'
@@ -14,20 +15,25 @@ const sample = <T>(fields: DeepPartial<T>) => fields as T
 
 const common = { description: '', metadata: '', created_at: '2026-01-01T00:00:00Z' }
 const ref = (id: string) => ({ id, uri: `http://x/${id}` })
-const tunnel = (id: string, forwards_to: string) => sample<Tunnel>({ id, forwards_to })
 
-const backends = new Map<string, Backend>(
+const backends = new Map<string, BackendListing>(
   [
-    { ...common, id: 'bkdhr_1', status_code: 503, body: 'closed' },
-    { ...common, id: 'bkdtg_1', labels: { app: 'shop', stage: 'live' }, tunnels: [ref('tn_1')] },
-    { ...common, id: 'bkdtg_2', labels: { app: 'new' }, tunnels: [] },
-    { ...common, id: 'bkdsc_1', address: 'shop.example:443', tls: { enabled: true } },
+    { ...common, id: 'bkdhr_1', status_code: 503, body_bytes: 6 },
+    {
+      ...common,
+      id: 'bkdtg_1',
+      labels: { app: 'shop', stage: 'live' },
+      online: 1,
+      tunnels: [{ id: 'tn_1', forwards_to: 'http://localhost:3000' }],
+    },
+    { ...common, id: 'bkdtg_2', labels: { app: 'new' }, online: 0, tunnels: [] },
+    { ...common, id: 'bkdsc_1', address: 'shop.example:443', tls: true },
     { ...common, id: 'bkdwd_1', backends: { bkdtg_2: 1, bkdtg_1: 3, bkdhr_1: 0 } },
     { ...common, id: 'bkdfo_1', description: 'Shop', backends: ['bkdwd_1', 'bkdsc_1', 'bkdhr_9'] },
     { ...common, id: 'bkdfo_2', backends: ['bkdfo_2'] },
-  ].map((backend) => [backend.id, sample<Backend>(backend)]),
+  ].map((backend) => [backend.id, sample<BackendListing>(backend)]),
 )
-const context = { backends, tunnels: new Map([['tn_1', tunnel('tn_1', 'http://localhost:3000')]]) }
+const context = { backends }
 
 const edge = sample<Edge>({
   ...common,

@@ -1,13 +1,6 @@
+import type { BackendListing, BackendTunnel } from '../../../../dashboard/page-data.ts'
 import { BACKEND_KIND_TEXTS, type BackendKind, backendKindOf } from '../backends/kinds.ts'
-import type {
-  Backend,
-  BackendModule,
-  Edge,
-  EdgeKind,
-  ModuleSettings,
-  PageRoute,
-  Tunnel,
-} from '../resources.ts'
+import type { BackendModule, Edge, EdgeKind, ModuleSettings, PageRoute } from '../resources.ts'
 import { EDGE_MODULES, MODULES, type ModuleName, ROUTE_MODULES, summarizeModule } from './modules.ts'
 
 /** What a click in the diagram opens for editing. */
@@ -41,8 +34,9 @@ export interface BackendNode {
   /** Whether a request would be served now. */
   readonly ready: boolean
   readonly children: readonly BackendChild[]
-  /** The online tunnels of a tunnel group. */
-  readonly tunnels: readonly Tunnel[]
+  /** How many tunnels of a tunnel group are online, and the first of them. */
+  readonly online: number
+  readonly tunnels: readonly BackendTunnel[]
   /** The command that joins an agent to a tunnel group. */
   readonly joinCommand: string | undefined
 }
@@ -86,8 +80,7 @@ export interface BrokenModule {
 
 /** The records an edge refers to. */
 export interface FlowContext {
-  readonly backends: ReadonlyMap<string, Backend>
-  readonly tunnels: ReadonlyMap<string, Tunnel>
+  readonly backends: ReadonlyMap<string, BackendListing>
   readonly broken?: readonly BrokenModule[]
 }
 
@@ -148,7 +141,7 @@ function byPrecedence(one: PageRoute, other: PageRoute): number {
 export function resolveBackend(id: string, context: FlowContext, depth: number): BackendNode {
   const backend = context.backends.get(id)
   const kind = backendKindOf(id)
-  const base = { id, kind, children: [], tunnels: [], joinCommand: undefined }
+  const base = { id, kind, children: [], online: 0, tunnels: [], joinCommand: undefined }
   if (backend === undefined || kind === undefined || depth > MAX_DEPTH)
     return { ...base, title: 'Missing backend', summary: id, ready: false }
   const titleOr = (title: string) => backend.description || title
@@ -157,24 +150,25 @@ export function resolveBackend(id: string, context: FlowContext, depth: number):
       return {
         ...base,
         title: titleOr('Fixed response'),
-        summary: `returns ${backend.status_code} with ${sizeOf(backend.body ?? '')}`,
+        summary: `returns ${backend.status_code} with ${describeSize(backend.body_bytes ?? 0)}`,
         ready: true,
       }
     case 'static':
       return {
         ...base,
         title: titleOr('Fixed address'),
-        summary: `${backend.address}${backend.tls?.enabled ? ' over TLS' : ''}`,
+        summary: `${backend.address}${backend.tls ? ' over TLS' : ''}`,
         ready: true,
       }
     case 'tunnel_group': {
-      const tunnels = (backend.tunnels ?? []).flatMap((ref) => context.tunnels.get(ref.id) ?? [])
+      const { online = 0, tunnels = [] } = backend
       const labels = Object.entries(backend.labels ?? {}).map(([key, value]) => `${key}=${value}`)
       return {
         ...base,
         title: titleOr('Tunnel group'),
         summary: labels.join(', '),
-        ready: (backend.tunnels ?? []).length > 0,
+        ready: online > 0,
+        online,
         tunnels,
         joinCommand: `adit tunnel ${labels.map((label) => `--label ${label} `).join('')}3000`,
       }
@@ -222,11 +216,10 @@ export function resolveBackend(id: string, context: FlowContext, depth: number):
   }
 }
 
-function sizeOf(body: string): string {
-  if (body === '') return 'an empty body'
-  const { length } = new TextEncoder().encode(body)
-  if (length === 1) return 'one byte'
-  return length < 1000 ? `${length} bytes` : `${(length / 1000).toFixed(1)} kB`
+function describeSize(bytes: number): string {
+  if (bytes === 0) return 'an empty body'
+  if (bytes === 1) return 'one byte'
+  return bytes < 1000 ? `${bytes} bytes` : `${(bytes / 1000).toFixed(1)} kB`
 }
 
 function percent(share: number): string {
