@@ -24,12 +24,12 @@ export interface TestDashboard {
 
 let users = 0
 
-/** Starts a platform and a browser; call `stop` in the file's `after`. */
+/** Starts a platform and a browser; call `stop` in the file's `after`. Nothing runs on if the start fails. */
 export async function startDashboard(flags: string[] = []): Promise<TestDashboard> {
-  const cleanups: (() => unknown)[] = []
-  const t = { after: (cleanup: () => unknown) => cleanups.push(cleanup) } as unknown as TestContext
+  await using starting = new AsyncDisposableStack()
+  const t = { after: (cleanup: () => Promise<void>) => starting.defer(cleanup) } as unknown as TestContext
   const platform = await startPlatform(t, flags)
-  const browser = await startBrowser('dashboard')
+  const browser = starting.adopt(await startBrowser('dashboard'), (running) => running.close())
   const { api_url, api_key } = platform.credentials
   const url = `${api_url}/dashboard/`
   let storageState: Awaited<ReturnType<typeof signInOnce>> | undefined
@@ -45,6 +45,7 @@ export async function startDashboard(flags: string[] = []): Promise<TestDashboar
     return state
   }
 
+  const started = starting.move()
   return {
     platform,
     browser,
@@ -61,10 +62,7 @@ export async function startDashboard(flags: string[] = []): Promise<TestDashboar
       await opened.page.locator('.shell').waitFor()
       return opened
     },
-    async stop() {
-      await browser.close()
-      for (const cleanup of cleanups.reverse()) await cleanup()
-    },
+    stop: () => started.disposeAsync(),
   }
 }
 
