@@ -62,7 +62,7 @@ function visitorOperations(
   ]
 }
 
-/** The visitors who have signed in, and their sessions. Deleting either signs out on every node within a second. */
+/** The visitors who have signed in, and their sessions. Deleting either signs out on every node before the answer. */
 export const applicationOperations: ApiOperation[] = [
   ...visitorOperations(
     ApplicationUser,
@@ -70,8 +70,7 @@ export const applicationOperations: ApiOperation[] = [
       const users = await call.parts.applicationSessions.users(call.principal.accountId, query)
       return users.map((user) => describeUser(user, call))
     },
-    ({ parts, principal, clock }, id) =>
-      parts.applicationSessions.removeUser(principal.accountId, id, clock.now()),
+    ({ parts, principal }, id) => parts.applicationSessions.removeUser(principal.accountId, id),
   ),
   ...visitorOperations(
     ApplicationSession,

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Auth, IpRestrictions, Principal } from '../auth/index.ts'
 import type { TrustedProxies } from '../base/forwarded.ts'
 import type { DestinationStatus } from '../events/index.ts'
-import type { ApplicationSessions, NameSpans } from '../store/index.ts'
+import type { LoginSync, NameSpans } from '../store/index.ts'
 import type { CommandName } from './session-routes.ts'
 
 /** Settings of the server that the API depends on. */
@@ -80,7 +80,7 @@ export interface ApiParts {
   readonly auth: Auth
   readonly online: OnlineInventory
   /** The visitors who have signed in. */
-  readonly applicationSessions: Omit<ApplicationSessions, 'record'>
+  readonly applicationSessions: LoginSync['applicationSessions']
   /** Accepts the dashboard's session cookie; without it only API keys authenticate. */
   readonly browserAuth?: BrowserAuth
   /** Deliveries to event destinations; without it destinations have no status. */

@@ -50,6 +50,8 @@ export interface ClusterOptions {
   readonly released?: () => Promise<void>
   /** Serves the management API to peers that do not run it; undefined on a node that does not either. */
   readonly openApi?: OpenApi | undefined
+  /** Receives what a peer has published with `publishRevocation`. */
+  readonly onRevocation?: ((revocation: unknown) => void) | undefined
   /** Receives one value of those that a peer sends with `sendCounts`; undefined on a node that counts nothing. */
   readonly onCounts?: ((counts: unknown) => void) | undefined
 }
@@ -138,6 +140,12 @@ export class Cluster {
   /** Resolves once the peers have registered what this node has published. */
   published(): Promise<void> {
     return this.#publisher.published()
+  }
+
+  /** Tells the peers that sessions of visitors were revoked; resolves once they have applied it. */
+  async publishRevocation(revocation: unknown): Promise<void> {
+    this.#publisher.sendRevocation(revocation)
+    await this.published()
   }
 
   /** Tells the peers what was counted here. One that does not keep up misses some of it. */
@@ -248,10 +256,10 @@ export class Cluster {
   }
 
   #createLink(peer: Peer): Link {
-    const { registry, clock, log, authorityPem } = this.#options
+    const { registry, clock, log, authorityPem, onRevocation } = this.#options
     const { beatMs, silenceMs } = this.#limits
     const link = new Link(peer, {
-      ...{ registry, beatMs, silenceMs, clock, log, authorityPem },
+      ...{ registry, beatMs, silenceMs, clock, log, authorityPem, onRevocation },
       ...{ secret: this.#secret, windows: this.#windows },
       onRemoved: () => this.#links.delete(peer.id),
     })

@@ -79,13 +79,12 @@ export class RegistryPublisher {
 
   /** Records a change and sends it to every watcher. */
   onLiveEvent(event: LiveEvent): void {
-    if (isReplacement(event)) return
-    const registryEvent = this.#record(event)
-    fanOut(
-      this.#watchers,
-      (watcher) => watcher.send(registryEvent),
-      (err) => this.#options.log.error({ err }, 'registry event not sent to peer'),
-    )
+    if (!isReplacement(event)) this.#send(this.#record(event))
+  }
+
+  /** Sends a revocation of visitors' sessions to every watcher. One that watches later reads it from the database. */
+  sendRevocation(revocation: unknown): void {
+    this.#send({ revocation })
   }
 
   /** Resolves once every peer has registered what was published so far; those that are slow are not waited for. */
@@ -173,6 +172,14 @@ export class RegistryPublisher {
       [...this.#links],
       (link) => link.close(),
       (err) => this.#options.log.error({ err }, 'peer link close failed'),
+    )
+  }
+
+  #send(event: RegistryEvent): void {
+    fanOut(
+      this.#watchers,
+      (watcher) => watcher.send(event),
+      (err) => this.#options.log.error({ err }, 'registry event not sent to peer'),
     )
   }
 

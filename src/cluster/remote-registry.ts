@@ -43,6 +43,8 @@ export interface RemoteRegistryOptions {
   readonly silenceMs: number
   readonly clock: Clock
   readonly log: Logger
+  /** Receives what the peer has published with `publishRevocation`. */
+  readonly onRevocation?: ((revocation: unknown) => void) | undefined
   /** The peer's registry is completely registered here. */
   onSynced(): void
   onClose(): void
@@ -156,6 +158,7 @@ export class RemoteRegistry {
     else if ('sessionChanged' in event)
       this.#sessions.get(event.sessionChanged.id)?.change(event.sessionChanged)
     else if ('legs' in event) registry.reportLegs(this.#options.peerId, event.legs.sessionId, event.legs.legs)
+    else if ('revocation' in event) this.#options.onRevocation?.(event.revocation)
     else if ('tunnel' in event) return this.#bindOrRetry(event.tunnel)
     else if ('tunnelChanged' in event) this.#patch(event.tunnelChanged)
     else if ('tunnelGone' in event) {

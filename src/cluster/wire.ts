@@ -70,6 +70,8 @@ export type RegistryEvent =
   /** The legs that a session, of the peer or of another node, has at the peer. */
   | { readonly legs: { readonly sessionId: string; readonly legs: readonly LegView[] } }
   | { readonly tunnelGone: { readonly sessionId: string; readonly bindId: string; readonly kept: boolean } }
+  /** Sessions of visitors were revoked. The previous release reads it from the database alone. */
+  | { readonly revocation: unknown }
   | { readonly complete: true }
 
 /** A line in the other direction: how many lines the watching node has registered. */

@@ -184,6 +184,8 @@ export class AgentConnection {
         ? this.#startSession(principal, request, changeCount)
         : this.#findSession(principal, request, extra.AgentSessionID)
     this.#joinAs(session, extra, heartbeat)
+    // Streams may be opened at once on a further leg, and must not arrive before the response.
+    if (extra.AgentSessionID === undefined) await this.#options.registry.published()
     return this.#authResponse(session, extra, account)
   }
 

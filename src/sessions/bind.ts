@@ -33,8 +33,6 @@ export interface BinderOptions {
   resume: ResumeTokens
   /** Claims names in the database before they are served; without it the registry alone decides. */
   claims?: Pick<NameClaims, 'claim' | 'release' | 'settled' | 'ports' | 'setPooled'>
-  /** Resolves once other nodes know the tunnels bound here, so that a client gets an address that works at all of them. */
-  published?: (() => Promise<void>) | undefined
   clock?: Clock
   maxTunnelsPerSession?: number
 }
@@ -71,7 +69,7 @@ export class Binder {
     this.#addPending(session, 1)
     try {
       const tunnel = await this.#bindAddress(session, request, open)
-      await this.#options.published?.()
+      await this.#options.registry.published()
       return tunnel
     } finally {
       this.#addPending(session, -1)
@@ -83,7 +81,7 @@ export class Binder {
     request: LabelRequest,
     open: TunnelSpec['open'],
   ): Promise<LiveTunnel<LabelAddress>> {
-    const { registry, published } = this.#options
+    const { registry } = this.#options
     this.#requireCapacity(session, undefined)
     const requested = readLabelRequest(request)
     requireAllowedLabels(session, request.Labels)
@@ -97,14 +95,15 @@ export class Binder {
       options: { proxyProto: 0 },
       open,
     })
-    await published?.()
+    await registry.published()
     return tunnel
   }
 
-  /** Removes a tunnel of the session; resolves once its name is released. */
+  /** Removes a tunnel of the session; resolves once its name is released and no process serves it. */
   async unbind(session: LiveSession, bindId: string): Promise<void> {
-    this.#options.registry.unbind(session, bindId)
-    await this.#options.claims?.settled()
+    const { registry, claims } = this.#options
+    registry.unbind(session, bindId)
+    await Promise.all([claims?.settled(), registry.published()])
   }
 
   /** Allows or forbids other tunnels of the account to share the tunnel's name. */

@@ -312,7 +312,7 @@ export class LiveAgentSession implements LiveSession {
     return { Error: '', Extra: null }
   }
 
-  #handlePatch(message: Message): object {
+  async #handlePatch(message: Message): Promise<object> {
     const patch = decode(PatchRequest, message)
     const tunnel = this.#options.registry.tunnelsIn(this).find(({ id }) => id === patch.TunnelId)
     if (tunnel === undefined) throw protocolError('tunnel_unknown', patch.TunnelId)
@@ -332,6 +332,7 @@ export class LiveAgentSession implements LiveSession {
       options,
       updatedAt: this.#options.clock.now(),
     })
+    await this.#options.registry.published()
     return { Error: '' }
   }
 

@@ -42,6 +42,13 @@ const SUPERSEDED_TIMEOUT_MS = 10_000
 
 const SUPERSEDED_REASON = 'The agent has connected again.'
 
+/** The other processes of the platform, which register what happens here. */
+interface RegistryPeers {
+  onLive(event: LiveEvent): void
+  /** Resolves once they have registered what they were told so far. */
+  published(): Promise<void>
+}
+
 /** The reservation of a name for a credential whose session was lost. */
 interface GracePeriod {
   credentialId: string
@@ -88,6 +95,7 @@ export class Registry implements TunnelLookup {
   readonly #directory: TunnelDirectory
   readonly #reportedLegs = new ReportedLegs()
   readonly #subscribers: ((event: LiveEvent) => void)[] = []
+  #peers: RegistryPeers | undefined
   readonly #gracePeriods = new Map<BindingKey, GracePeriod>()
   readonly #ports = new Set<number>()
   readonly #credentialChanges = new CredentialChanges()
@@ -104,6 +112,20 @@ export class Registry implements TunnelLookup {
   /** Calls `subscriber` with every event of this node from now on; subscribers are called in the order they subscribed. */
   subscribe(subscriber: (event: LiveEvent) => void): void {
     this.#subscribers.push(subscriber)
+  }
+
+  /** Tells the peers every event of this node from now on. */
+  publishTo(peers: RegistryPeers): void {
+    this.#peers = peers
+    this.subscribe((event) => peers.onLive(event))
+  }
+
+  /**
+   * Resolves once the peers have registered what happened here so far: what is confirmed to a client must be true at every
+   * process that its next connection may reach. Peers that are slow are not waited for.
+   */
+  async published(): Promise<void> {
+    await this.#peers?.published()
   }
 
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {

@@ -1,7 +1,7 @@
 import { newId } from '../base/id.ts'
 import type { SessionActivity, SessionDetails, StartedSession, UserProfile } from '../resources/index.ts'
 import type { DurableStore } from './durable-store.ts'
-import { addRevocation } from './login-records.ts'
+import { addRevocation, type LoginRevocation } from './login-records.ts'
 import type { Sql, SqlRecord } from './sql.ts'
 
 /** A person who has signed in at the account's endpoints. */
@@ -35,10 +35,10 @@ export interface ApplicationSessions {
   record(started: readonly StartedSession[], activity: readonly SessionActivity[]): Promise<void>
   users(account: string, query: RowQuery): Promise<ApplicationUserRow[]>
   sessions(account: string, query: RowQuery): Promise<ApplicationSessionRow[]>
-  /** Ends a session on every node; false when there is none. */
-  endSession(account: string, id: string): Promise<boolean>
-  /** Ends all sessions of a user on every node and forgets the user; false when there is none. */
-  removeUser(account: string, id: string, now: number): Promise<boolean>
+  /** Ends a session, and returns what revokes it; undefined when there is none. */
+  endSession(account: string, id: string): Promise<LoginRevocation | undefined>
+  /** Forgets a user, and returns what revokes all their sessions; undefined when there is none. */
+  removeUser(account: string, id: string, now: number): Promise<LoginRevocation | undefined>
 }
 
 /** Covers sessions that are not recorded yet. */
@@ -73,10 +73,11 @@ export function openApplicationSessions({ engine, inTransaction }: DurableStore)
           account,
           id,
         )
-        if (row === undefined) return false
+        if (row === undefined) return undefined
         const [latestStart, expiresAt] = [Number(row.created_at), Number(row.ends_at)]
-        await addRevocation(sql, { scopeId: String(row.place), subject: id, latestStart, expiresAt })
-        return true
+        const revocation = { scopeId: String(row.place), subject: id, latestStart, expiresAt }
+        await addRevocation(sql, revocation)
+        return revocation
       }),
 
     removeUser: (account, id, now) =>
@@ -86,22 +87,18 @@ export function openApplicationSessions({ engine, inTransaction }: DurableStore)
           account,
           id,
         )
-        if (user === undefined) return false
+        if (user === undefined) return undefined
         const last = await sql.get(
           'SELECT MAX(ends_at) AS ends_at FROM application_sessions WHERE account = ? AND user_id = ?',
           account,
           id,
         )
         const expiresAt = Math.max(now + MIN_REVOCATION_MS, Number(last?.ends_at ?? 0))
-        await addRevocation(sql, {
-          scopeId: account,
-          subject: String(user.subject),
-          latestStart: now,
-          expiresAt,
-        })
+        const revocation = { scopeId: account, subject: String(user.subject), latestStart: now, expiresAt }
+        await addRevocation(sql, revocation)
         await sql.run('DELETE FROM application_sessions WHERE account = ? AND user_id = ?', account, id)
         await sql.run('DELETE FROM application_users WHERE account = ? AND id = ?', account, id)
-        return true
+        return revocation
       }),
   }
 }

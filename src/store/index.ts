@@ -21,7 +21,6 @@ import { StoreUnavailable } from './store.ts'
 
 export {
   type ApplicationSessionRow,
-  type ApplicationSessions,
   type ApplicationUserRow,
   openApplicationSessions,
 } from './application-sessions.ts'
@@ -40,7 +39,7 @@ export {
 } from './event-queue.ts'
 export { type IpDataFile, type IpDataFiles, openIpDataFiles } from './ip-data-files.ts'
 export { openLoginRecords } from './login-records.ts'
-export { createLoginSync } from './login-sync.ts'
+export { createLoginSync, type LoginSync } from './login-sync.ts'
 export { MasterKeyError } from './master-key.ts'
 export { IncompatibleSchema, NewerSchema } from './migrations.ts'
 export type {

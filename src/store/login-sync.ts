@@ -7,24 +7,37 @@ import { SessionInbox } from './session-inbox.ts'
 
 type RevocationListener = (revocations: readonly LoginRevocation[]) => void
 
+/** Where revocations act. */
+interface RevocationTargets {
+  /** Applies them in this process. */
+  apply: RevocationListener
+  /** Tells the other processes; resolves once they have applied them, or are too slow. */
+  publish(revocation: LoginRevocation): Promise<void>
+}
+
+/** The logins of a process, synchronised with those of the others. */
+export type LoginSync = ReturnType<typeof createLoginSync>
+
 const POLL_INTERVAL_MS = 400
 const PURGE_INTERVAL_MS = 60_000
 const PAGE_SIZE = 1000
 
 /**
- * Synchronises logins between nodes: what one node has used or revoked, the others reject within a second. Sessions that
+ * Synchronises logins between nodes: what one node has used or revoked, the others reject. A revocation is published to
+ * them before it is confirmed; those that were not linked read it from the database within a second. Sessions that
  * visitors start here are written with the same rhythm.
  */
 export function createLoginSync(options: {
   records: LoginRecords
-  sessions: Pick<ApplicationSessions, 'record'>
+  sessions: ApplicationSessions
   clock: Clock
   log: Logger
   /** Whether this node purges expired records. */
   jobs: boolean
 }) {
-  const { records, clock, log } = options
-  const inbox = new SessionInbox(options.sessions, log)
+  const { records, sessions, clock, log } = options
+  const inbox = new SessionInbox(sessions, log)
+  let targets: RevocationTargets | undefined
   let stopped = true
   let timer: NodeJS.Timeout | undefined
   let polling: Promise<void> | undefined
@@ -34,9 +47,31 @@ export function createLoginSync(options: {
 
   const loginStore = {
     consume: (id: string, expiresAt: number) => records.use(id, { now: clock.now(), expiresAt }),
-    revoke: records.revoke,
+    async revoke(revocation: LoginRevocation) {
+      await records.revoke(revocation)
+      await announce(revocation)
+    },
     recordSession: (session: StartedSession) => inbox.addSession(session),
     recordActivity: (activity: SessionActivity) => inbox.addActivity(activity),
+  }
+
+  /** The sessions of visitors as the API lists and ends them. */
+  const applicationSessions = {
+    users: sessions.users,
+    sessions: sessions.sessions,
+    /** Ends a session everywhere; false when there is none. */
+    endSession: async (account: string, id: string) => announce(await sessions.endSession(account, id)),
+    /** Ends all sessions of a user everywhere and forgets the user; false when there is none. */
+    removeUser: async (account: string, id: string) =>
+      announce(await sessions.removeUser(account, id, clock.now())),
+  }
+
+  /** Applies a stored revocation in all processes; false when there is none. */
+  async function announce(revocation: LoginRevocation | undefined): Promise<boolean> {
+    if (revocation === undefined) return false
+    targets?.apply([revocation])
+    await targets?.publish(revocation)
+    return true
   }
 
   async function catchUp(onRevoked: RevocationListener): Promise<void> {
@@ -77,13 +112,15 @@ export function createLoginSync(options: {
 
   return {
     loginStore,
+    applicationSessions,
 
-    /** Delivers all existing revocations before it resolves, then new ones as they arrive. */
-    async start(onRevoked: RevocationListener): Promise<void> {
+    /** Applies all existing revocations before it resolves, then new ones as they arrive. */
+    async start(revocationTargets: RevocationTargets): Promise<void> {
+      targets = revocationTargets
       stopped = false
       purgedAt = clock.monotonic()
-      await catchUp(onRevoked)
-      schedulePoll(onRevoked)
+      await catchUp(targets.apply)
+      schedulePoll(targets.apply)
     },
 
     async stop(): Promise<void> {

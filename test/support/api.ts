@@ -6,7 +6,13 @@ import { createAccount, createAuth, createIpRestrictions, type NewAccount } from
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Logger, silentLog } from '../../src/base/log.ts'
 import { createDashboard, createPasswords, type Passwords } from '../../src/dashboard/index.ts'
-import { type DurableStore, openApplicationSessions, openStore } from '../../src/store/index.ts'
+import {
+  createLoginSync,
+  type DurableStore,
+  openApplicationSessions,
+  openLoginRecords,
+  openStore,
+} from '../../src/store/index.ts'
 import { createTempDir } from './temp-dir.ts'
 
 /** An API response as tests see it. */
@@ -117,13 +123,20 @@ async function openApi(
     passwords: options.passwords ?? cheapPasswords,
     ...(options.pages !== undefined && { pages: options.pages }),
   })
+  const loginSync = createLoginSync({
+    records: openLoginRecords(store),
+    sessions: openApplicationSessions(store),
+    clock,
+    log,
+    jobs: false,
+  })
   const api = createApi({
     store,
     parts: {
       auth,
       restrictions,
       online: options.online ?? emptyOnline,
-      applicationSessions: openApplicationSessions(store),
+      applicationSessions: loginSync.applicationSessions,
       ...(options.dashboard && { browserAuth: dashboard.browserAuth }),
     },
     config: {

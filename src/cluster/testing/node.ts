@@ -46,6 +46,7 @@ export interface NodeOptions {
   limits?: Partial<ClusterLimits>
   supersededMs?: number
   onCounts?: ClusterOptions['onCounts']
+  onRevocation?: ClusterOptions['onRevocation']
   /** The registry of its gateway, if it has one. */
   registry?: Registry
 }
@@ -70,9 +71,10 @@ export async function startNode(
     advertise,
     agentAddress: () => `${id}.example.com:4443`,
     onCounts: options.onCounts,
+    onRevocation: options.onRevocation,
     limits: { beatMs: 20, introductionMs: 500, ...limits },
   })
-  registry.subscribe((event) => cluster.onLive(event))
+  registry.publishTo(cluster)
   await cluster.start()
   let stopping: Promise<void> | undefined
   const stop = () => {

@@ -2,7 +2,7 @@ import { createApi, createProbeListener, createRenderContext } from '../../api/i
 import { VERSION } from '../../base/version.ts'
 import { createChangeTracker, createDashboard, mountViews } from '../../dashboard/index.ts'
 import { createOnlineResources } from '../../sessions/index.ts'
-import { createStalenessMonitor, openApplicationSessions } from '../../store/index.ts'
+import { createStalenessMonitor } from '../../store/index.ts'
 import { mountDocumentation } from '../documentation.ts'
 import { registerPlatformMetrics } from '../metrics.ts'
 import { createWorkerTraffic, renderMetrics } from '../workers/worker-traffic.ts'
@@ -17,7 +17,7 @@ export type Control = ReturnType<typeof wireControl>
 export function wireControl(
   foundation: Foundation,
   { events }: Background,
-  { edge, registry, agentGateway }: TrafficParts,
+  { edge, registry, agentGateway, loginSync }: TrafficParts,
   isServing: () => boolean,
 ) {
   const { settings, store, clock, logOf, auth, restrictions, addresses, metrics, workers } = foundation
@@ -46,7 +46,7 @@ export function wireControl(
       browserAuth: dashboard.browserAuth,
       events,
       online: createOnlineResources(registry, createRenderContext(apiUrl)),
-      applicationSessions: openApplicationSessions(store),
+      applicationSessions: loginSync.applicationSessions,
     },
     config: {
       apiUrl,

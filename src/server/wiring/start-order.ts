@@ -109,12 +109,19 @@ function backgroundComponents(
 /** The routing table is complete before the listeners open. A drain ends the listeners too, so they stop once. */
 function edgeComponents(
   { store, addresses, hasRole }: Foundation,
-  { edge, ipData, logins, loginSync }: TrafficParts,
+  { edge, ipData, logins, loginSync, cluster }: TrafficParts,
 ): { table: Lifecycle[]; listeners: Lifecycle } {
   return {
     table: [
       onStop(logins.close),
-      { start: () => loginSync.start(logins.applyRevocations), stop: loginSync.stop },
+      {
+        start: () =>
+          loginSync.start({
+            apply: logins.applyRevocations,
+            publish: async (revocation) => cluster?.publishRevocation(revocation),
+          }),
+        stop: loginSync.stop,
+      },
       ...(hasRole('edge') ? [ipData, follow(store, edge.kinds, edge.follower)] : []),
     ],
     listeners: {

@@ -18,8 +18,10 @@ import {
   createLogins,
   createServedCertificates,
   type Edge,
+  type LoginService,
   type OauthEndpoints,
   OUTBOUND_CALL_LIMITS,
+  type Revocation,
 } from '../../edge/index.ts'
 import { createNameWatch, createReservations } from '../../naming/index.ts'
 import type { IpLocation } from '../../policy/index.ts'
@@ -60,6 +62,7 @@ export async function wireTraffic(foundation: Foundation, background: Background
   const { logins, loginSync, edge, ipData } = await wireEdge(foundation, background, { requestLog, windows })
   const { registry, cluster, nodeCertificate } = await wireRegistry(foundation, background, {
     edge,
+    logins,
     windows,
   })
   return {
@@ -190,7 +193,7 @@ const UNOPENED_PORTS: PublicPorts = {
 async function wireRegistry(
   foundation: Foundation,
   { events }: Background,
-  { edge, windows }: { edge: Edge; windows: WindowBudget },
+  { edge, logins, windows }: { edge: Edge; logins: LoginService; windows: WindowBudget },
 ) {
   const { settings, store, clock, logOf, authority, claims, addresses, apiStreams, hasRole } = foundation
   const log = logOf('sessions')
@@ -227,6 +230,7 @@ async function wireRegistry(
       openApi: settings.roles.has('api')
         ? ({ host, visitor }) => apiStreams.openLocal(host === 'api' ? 'api' : 'dashboard', visitor)
         : undefined,
+      onRevocation: (revocation) => logins.applyRevocations([revocation as Revocation]),
       onCounts: hasRole('edge') ? (counts) => edge.sharedCounts.add([counts as CountUpdate]) : undefined,
       windows,
       clock,
@@ -240,7 +244,7 @@ async function wireRegistry(
     // A change has no event of its own.
     if (!isChange(event)) events.onLive(event)
   })
-  if (cluster !== undefined) registry.subscribe((event) => cluster.onLive(event))
+  if (cluster !== undefined) registry.publishTo(cluster)
   return { registry, cluster, nodeCertificate }
 }
 
@@ -266,7 +270,7 @@ async function wireGateways(
   },
 ) {
   const { settings, store, clock, logOf, auth, restrictions, addresses, worker } = foundation
-  const { resume, nameWatch, binder } = await wireBinder(foundation, registry, cluster)
+  const { resume, nameWatch, binder } = await wireBinder(foundation, registry)
   const shared = {
     registry,
     binder,
@@ -329,7 +333,6 @@ async function wireGateways(
 async function wireBinder(
   { settings, store, clock, logOf, addresses, claims }: Foundation,
   registry: Registry,
-  cluster: Cluster | undefined,
 ) {
   const resume = createResumeTokens(await loadOrCreateSecret(store, 'sessions.resume_key'))
   const reservations = createReservations({ store, domain: settings.domain })
@@ -342,10 +345,7 @@ async function wireBinder(
     if (event.type === 'tunnel_started') nameWatch.add(event.tunnel)
     else if (event.type === 'tunnel_stopped') nameWatch.remove(event.tunnel)
   })
-  const binder = new Binder({
-    ...{ registry, reservations, address: addresses, resume, claims, clock },
-    published: cluster && (() => cluster.published()),
-  })
+  const binder = new Binder({ registry, reservations, address: addresses, resume, claims, clock })
   return { resume, nameWatch, binder }
 }
 

@@ -27,7 +27,7 @@ interface BoundForward extends Forward {
 /** The connection of the forwards. */
 export interface ForwardsOptions {
   bind(forward: Forward): Promise<LiveTunnel> | LiveTunnel
-  unbind(bindId: string): void
+  unbind(bindId: string): Promise<void>
   notify(event: (screen: Screen) => void): void
   errorText(error: unknown): string
   /** Starts logging the tunnel's requests; returns the function that stops it. */
@@ -98,13 +98,13 @@ export class Forwards {
   }
 
   /** False when there is no such forward. Open connections continue, as with OpenSSH's server. */
-  cancel(target: ForwardTarget): boolean {
+  async cancel(target: ForwardTarget): Promise<boolean> {
     const match = this.bound.find(
       (bound) => bound.target.bindAddr === target.bindAddr && bound.port === target.bindPort,
     )
     if (match === undefined) return false
     this.#remove(match)
-    this.#options.unbind(match.tunnel.bindId)
+    await this.#options.unbind(match.tunnel.bindId)
     return true
   }
 
@@ -130,7 +130,7 @@ export class Forwards {
       forward.port =
         forward.target.bindPort || (hasEndpoint(tunnel) ? tunnel.address.port : ++this.#labelledCount)
       if (this.#bound.has(forwardKey(forward))) {
-        this.#options.unbind(tunnel.bindId)
+        await this.#options.unbind(tunnel.bindId)
         throw new ForwardRejected(DUPLICATE_FORWARD)
       }
       const bound = { ...forward, tunnel, text, stopWatching: this.#options.watch(tunnel) }

@@ -22,16 +22,16 @@ const MAX_REQUESTS = 20
 export class Login {
   readonly #options: SshLoginOptions
   readonly #ip: string
-  readonly #onVerified: (principal: TunnelPrincipal) => boolean
+  readonly #onVerified: (principal: TunnelPrincipal) => Promise<boolean>
   readonly #onLimit: () => void
   #failures = 0
   #requests = 0
 
-  /** `onVerified` returns whether the verified principal is admitted. */
+  /** `onVerified` resolves to whether the verified principal is admitted. */
   constructor(
     options: SshLoginOptions,
     ip: string,
-    onVerified: (principal: TunnelPrincipal) => boolean,
+    onVerified: (principal: TunnelPrincipal) => Promise<boolean>,
     onLimit: () => void,
   ) {
     this.#options = options

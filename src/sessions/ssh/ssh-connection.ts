@@ -149,7 +149,7 @@ export class SshConnection implements LiveSession {
     )
     this.#forwards = new Forwards({
       bind: (forward) => this.#bind(forward),
-      unbind: (bindId) => options.registry.unbind(this, bindId),
+      unbind: (bindId) => options.binder.unbind(this, bindId),
       notify: (event) => this.#notify(event),
       errorText: (error) => this.#errorText(error),
       watch: (tunnel) => this.#watch(tunnel),
@@ -215,6 +215,7 @@ export class SshConnection implements LiveSession {
   async command(command: Command): Promise<CommandOutcome> {
     if (command !== 'stop') return { done: false, because: 'unsupported', reason: UNSUPPORTED[command] }
     this.end('The session was stopped through the API.')
+    await this.#options.registry.published()
     return { done: true }
   }
 
@@ -258,7 +259,7 @@ export class SshConnection implements LiveSession {
     this.#client.on('request', (accept, reject, name, target) => {
       if (this.#closed) reject?.()
       else if (name === 'tcpip-forward') this.#forward(target, accept, reject)
-      else if (name === 'cancel-tcpip-forward' && this.#forwards.cancel(target)) accept?.()
+      else if (name === 'cancel-tcpip-forward') void this.#cancel(target, accept, reject)
       else reject?.()
     })
     this.#client.on('session', (accept, reject) => {
@@ -269,7 +270,7 @@ export class SshConnection implements LiveSession {
   }
 
   /** Registers the session; false when the credential was revoked meanwhile, or the account is at its session limit. */
-  #startSession(principal: TunnelPrincipal): boolean {
+  async #startSession(principal: TunnelPrincipal): Promise<boolean> {
     if (this.#closed) return false
     if (!this.#options.admitSession(principal.accountId)) {
       this.#sessionLimitReached = true
@@ -286,7 +287,8 @@ export class SshConnection implements LiveSession {
       throw error
     }
     this.#options.onAuthenticated()
-    return true
+    await this.#options.registry.published()
+    return !this.#closed
   }
 
   #forward(
@@ -297,6 +299,15 @@ export class SshConnection implements LiveSession {
     this.#forwards.add({ target, accept: accept ?? (() => {}), reject: reject ?? (() => {}) })
     if (this.#command !== undefined) void this.#forwards.bindAll()
     else this.#awaitCommand(this.#openSessions > 0 ? COMMAND_TIMEOUT_MS : COMMAND_WAIT_MS)
+  }
+
+  async #cancel(
+    target: ForwardTarget,
+    accept: ((port?: number) => void) | undefined,
+    reject: (() => void) | undefined,
+  ): Promise<void> {
+    if (await this.#forwards.cancel(target)) accept?.()
+    else reject?.()
   }
 
   /** OpenSSH requests its forwards first and sends the command after (decision 63); with `-N` there is none. */
