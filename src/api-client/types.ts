@@ -5127,6 +5127,8 @@ export interface Operations {
       enabled_features?: string[] | null
       /** The region that the operator connects to. */
       region?: string | null
+      /** Where the operator runs. */
+      deployment?: OperatorDeploymentRequest | null
       /** Which endpoints are bound to the cluster; null for none. */
       binding?: OperatorBindingRequest | null
     }, options?: CallOptions): Promise<KubernetesOperator>

@@ -236,7 +236,7 @@ export async function update(
   const { resource } = behaviour
   const change = (record: Body) => ({
     ...record,
-    ...resource.parseUpdate(withStoredSecrets(body, record, resource.revealed)),
+    ...resource.parseUpdate(withStoredSecrets(body, record, resource.revealed), record),
     ...storedLeftOut('update', resource.kind, call, body),
   })
   const row = await rewrite(behaviour, call, id, parents, change, body)

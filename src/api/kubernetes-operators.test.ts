@@ -46,6 +46,24 @@ test('an operator finds no registration, registers, updates itself, polls its en
   assert.equal((await call('GET', `${own}/bound_endpoints`)).status, 404)
 })
 
+test('an update of where an operator runs changes the fields that it names', async () => {
+  const api = await fresh()
+  const { id } = await api.call.create('/kubernetes_operators', {
+    enabled_features: ['bindings'],
+    deployment,
+    binding: { endpoint_selectors: ['true'] },
+  })
+  const update = (body: object) => api.call('PATCH', `/kubernetes_operators/${id}`, { headers, body })
+
+  const upgraded = await update({ deployment: { name: 'renamed', version: '0.22.0' } })
+  const unchanged = await update({ deployment: {}, binding: {} })
+
+  assert.equal(upgraded.status, 200)
+  assert.deepEqual(upgraded.body.deployment, { ...deployment, name: 'renamed', version: '0.22.0' })
+  assert.deepEqual(unchanged.body.deployment, upgraded.body.deployment)
+  assert.deepEqual(unchanged.body.binding.endpoint_selectors, ['true'])
+})
+
 test('operators list the endpoints in clusters that one of their selectors is true for', async () => {
   const api = await fresh()
   const operator = async (endpoint_selectors: string[]) => {

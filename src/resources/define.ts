@@ -187,8 +187,8 @@ export interface Resource<F extends ResourceFields = ResourceFields, K extends s
   readonly listSchema: TSchema
   /** Parses the body of a creation into a complete record; assigned fields have their fallback until the API sets them. */
   parseCreate(body: Record<string, unknown>): RecordOf<F>
-  /** Parses the fields of an update; absent and null mean unchanged. */
-  parseUpdate(body: Record<string, unknown>): Partial<RecordOf<F>>
+  /** Parses the fields of an update of the stored record; absent and null mean unchanged. */
+  parseUpdate(body: Record<string, unknown>, stored?: Record<string, unknown>): Partial<RecordOf<F>>
   /** Validates the whole record after a creation or update. */
   verify(record: RecordOf<F>): void
   render(record: RecordOf<F>, liveValues: Record<string, unknown>, context: RenderContext): ViewOf<F>
@@ -302,12 +302,13 @@ export function defineResource<const F extends ResourceFields, const P extends s
       return record as RecordOf<F>
     },
 
-    parseUpdate(body) {
+    parseUpdate(body, stored = {}) {
       const changes: Record<string, unknown> = {}
       for (const [name, value] of Object.entries(updateFields)) {
         const key = value.key ?? name
         const input = body[key]
-        if (input !== undefined && input !== null) changes[key] = value.check(input, key)
+        if (input === undefined || input === null) continue
+        changes[key] = value.check(value.mergesUpdates ? mergeFields(stored[key], input) : input, key)
       }
       return changes as Partial<RecordOf<F>>
     },
@@ -354,6 +355,12 @@ export function defineResource<const F extends ResourceFields, const P extends s
     isAutomatic: declaration.isAutomatic ?? (() => false),
     chosen: declaration.chosen ?? [],
   }
+}
+
+/** The stored object with the fields that an update names; null means unchanged here too. */
+function mergeFields(stored: unknown, update: object): object {
+  const named = Object.entries(update).filter(([, field]) => field !== null)
+  return { ...(stored ?? {}), ...Object.fromEntries(named) }
 }
 
 /** The unique name of the resource that documents call `name`. */

@@ -1,6 +1,6 @@
 import { author } from './author.ts'
-import { assigned, common, defineResource, editable, fixed } from './define.ts'
-import { described, list, nullable, object, parsed, text, withDefault } from './value.ts'
+import { assigned, common, defineResource, editable } from './define.ts'
+import { described, list, mergingUpdates, nullable, object, parsed, text, withDefault } from './value.ts'
 
 const FEATURES = ['ingress', 'gateway', 'bindings']
 
@@ -57,7 +57,10 @@ export const KubernetesOperator = defineResource({
       ['ingress', 'gateway'],
     ),
     region: editable(withDefault(text(16), 'global'), 'The region that the operator connects to.'),
-    deployment: fixed(deployment, 'Where the operator runs.'),
-    binding: editable(nullable(binding), 'Which endpoints are bound to the cluster; null for none.'),
+    deployment: editable(mergingUpdates(deployment), 'Where the operator runs.'),
+    binding: editable(
+      nullable(mergingUpdates(binding)),
+      'Which endpoints are bound to the cluster; null for none.',
+    ),
   },
 })

@@ -61,6 +61,8 @@ export interface Value<
   readonly example?: unknown
   /** Set by the service, not by requests: `shown` in responses or `unseen`. */
   readonly byService?: 'shown' | 'unseen'
+  /** An update changes the fields of the object that it names, and leaves the others as they are. */
+  readonly mergesUpdates?: boolean
   /** Dotted paths of secrets inside the value, sealed at rest; the empty path is the value itself. */
   readonly sealed: readonly string[]
   /** The secrets that responses return nevertheless, as the API documents. */
@@ -146,6 +148,11 @@ export function nullable<W, R, K extends string | undefined>(
 /** The same value, set by the service: requests cannot write it, and responses return it unless it is `unseen`. */
 export function byService<V extends Value>(value: V, visibility: 'shown' | 'unseen' = 'shown'): V {
   return { ...value, byService: visibility }
+}
+
+/** The same object, of which an update changes the fields that it names. */
+export function mergingUpdates<V extends Value>(value: V): V {
+  return { ...value, mergesUpdates: true }
 }
 
 /** The same text with valid examples for forms and documentation. */
