@@ -2,7 +2,7 @@ import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { matchesWords, requirePrincipal, searchWords } from '../api/index.ts'
 import { formatTimestamp } from '../base/clock.ts'
-import { resourceOfPrefix } from '../resources/index.ts'
+import { backendKinds, resourceOfPrefix } from '../resources/index.ts'
 import type { Row, Store } from '../store/index.ts'
 import type { BackendListing, BackendPage, BackendTrees } from './page-data.ts'
 import { scanPages } from './scan.ts'
@@ -22,8 +22,6 @@ export interface LabelledTunnels {
     readonly address: { readonly labels?: Readonly<Record<string, string>> | undefined }
   }[]
 }
-
-const KINDS = ['tunnel_group', 'weighted', 'failover', 'http_response', 'static'] as const
 
 /** Bodies of fixed responses are large: few rows are held at a time. */
 const ROWS_PER_READ = 100
@@ -101,8 +99,8 @@ export function mountBackendList(
 
 async function listBackends(store: Store, accountId: string): Promise<Map<string, BackendListing>> {
   const backends: BackendListing[] = []
-  for (const kind of KINDS)
-    for await (const rows of scanPages(store, `backends_${kind}`, accountId, ROWS_PER_READ))
+  for (const kind of backendKinds)
+    for await (const rows of scanPages(store, kind, accountId, ROWS_PER_READ))
       backends.push(...rows.map(describeBackend))
   return new Map(backends.map((backend) => [backend.id, backend]))
 }

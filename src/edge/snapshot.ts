@@ -1,5 +1,6 @@
 import { owningNames } from '../base/domain.ts'
 import {
+  backendKinds,
   CertificateAuthority,
   EndpointConfiguration,
   ErrorPage,
@@ -11,7 +12,7 @@ import {
   ReservedAddr,
   ReservedDomain,
   type ResourceKind,
-  resources,
+  type resources,
   type StoredRecord,
   TcpEdge,
   TlsCertificate,
@@ -77,7 +78,6 @@ const TableMaps = class {
 
 /** The kinds of backends, which are found by kind and id. */
 export type BackendKind = Extract<ResourceKind, `backends_${string}`>
-const backendKinds = Object.keys(resources).filter((kind) => kind.startsWith('backends_'))
 
 /** The resource kinds the edge follows. */
 export const edgeKinds: readonly string[] = [

@@ -88,6 +88,9 @@ export const resources = {
 
 export type ResourceKind = keyof typeof resources
 
+/** The stored kinds of backends. */
+export const backendKinds = Object.keys(resources).filter((kind) => kind.startsWith('backends_'))
+
 /** The same resources as a list, for code that treats all alike. */
 export const allResources: readonly Resource[] = Object.values(resources)
 
