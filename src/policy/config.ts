@@ -391,14 +391,14 @@ const MAX_HEADERS = 10
 const MAX_HEADER_LENGTH = 8192
 
 /** Headers by name, with values that may contain `${}`. */
-export const headers = (minItems = 0, checkName = checkHeaderName) =>
+export const headers = (checkName = checkHeaderName) =>
   mapOf(
     template({
       maxLength: MAX_HEADER_LENGTH,
       check: (value) =>
         /[\r\n\0]/.test(value) ? [2210, 'a header must not contain line breaks'] : undefined,
     }),
-    { minItems, maxItems: MAX_HEADERS, checkName },
+    { maxItems: MAX_HEADERS, checkName },
   )
 
 export function isMap(value: unknown): value is Record<string, unknown> {

@@ -10,7 +10,7 @@ export const addHeaders = defineAction({
   phases: ['on_http_request', 'on_http_response'],
   config: object({
     headers: described(
-      headers(1, (name) =>
+      headers((name) =>
         name.toLowerCase() === 'user-agent' ? [2209, 'user-agent cannot be added'] : checkHeaderName(name),
       ),
       'names and values',

@@ -16,7 +16,7 @@ export const removeHeaders = defineAction({
               ? [2209, 'user-agent cannot be removed']
               : checkHeaderName(name),
         }),
-        { minItems: 1, maxItems: 10 },
+        { maxItems: 10 },
       ),
       'names, in any case',
     ),
