@@ -1,8 +1,8 @@
 import type { AddressInfo, Server } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
 import type { TrustedProxies } from '../base/forwarded.ts'
+import { acceptPending } from '../base/io/accept-pending.ts'
 import { ByteBudgets } from '../base/io/byte-budget.ts'
 import { FlushScheduler } from '../base/io/flush-scheduler.ts'
 import { type Listen, listen as openListener } from '../base/io/listeners.ts'
@@ -213,10 +213,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
 
   async function drainAndClose(drainMs: number): Promise<void> {
     core.draining = true
-    // The kernel resets connections that wait to be accepted when their listener closes. The loop accepts all of them before
-    // it runs the second callback; the first one may run in the middle of its turn.
-    await setImmediate()
-    await setImmediate()
+    await acceptPending([...servers, ...ports.servers])
     const serversClosed = servers.map(
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
     )

@@ -77,6 +77,11 @@ export class TcpPorts implements PublicPorts {
     server.close()
   }
 
+  /** The listeners of all ports that are open. */
+  get servers(): Server[] {
+    return [...this.#servers.values()]
+  }
+
   /** Stops accepting on all ports. */
   close(): void {
     for (const port of [...this.#servers.keys()]) this.release(port)
