@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { eventually, eventuallyEqual } from '../../test/support/eventually.ts'
 import { startRelay } from '../../test/support/relay.ts'
-import type { AgentSession, BindResponse, MuxStream } from '../protocol/index.ts'
+import { silentSink } from '../base/io/stream.ts'
+import { type AgentSession, type BindResponse, ConnectionLost, type MuxStream } from '../protocol/index.ts'
 import { openStream as openClientStream } from '../sessions/testing/client-stream.ts'
 import { agentIdentity, type Platform, startPlatform } from '../sessions/testing/platform.ts'
 import { createNodes, startNode } from './testing/node.ts'
@@ -92,6 +93,21 @@ test('a leg to another node carries the streams of that node; the session stays 
   await eventuallyEqual(() => [nodes.home, nodes.other].map((node) => countLegs(node)), [1, 1])
   openStream(nodes.other)
   await eventually(() => first.streams.length === 2)
+})
+
+test('a stream through the home whose leg breaks ends as lost, so that its request may be repeated', async (t) => {
+  const { home, other } = await startNodes(t)
+  const { session, streams } = await connect(t, home)
+  await session.bind({ Proto: 'https', Opts: { Domain: HOST } })
+  const { stream } = openStream(other)
+  const closed = new Promise<Error | undefined>((onClose) => {
+    stream.sink = { ...silentSink, onClose }
+  })
+  await eventually(() => streams.length === 1)
+
+  session.destroy()
+
+  assert.ok((await closed) instanceof ConnectionLost)
 })
 
 test('the end of the session at its home, and a revoked credential, end the leg at the other node', async (t) => {

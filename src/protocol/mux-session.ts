@@ -45,6 +45,9 @@ const CLOSE_TIMEOUT_MS = 1000
 
 const MAX_GOAWAY_TEXT_BYTES = 1024
 
+/** The codes of a connection that has ended. */
+const LOST_CODES = new Set<number>([ErrorCode.RemoteGone, ErrorCode.SessionClosed, ErrorCode.PeerEof])
+
 /** Two full DATA frames with headers, and room for some control frames. */
 const BLOCK_BYTES = 2 * MAX_DATA_BYTES + 512
 
@@ -326,7 +329,9 @@ export class MuxSession implements FrameHandler {
   }
 
   onReset(id: number, code: number): void {
-    this.#streams.get(id)?.abort(new MuxError(code, `The peer reset the stream with code ${code}.`))
+    const error = new MuxError(code, `The peer reset the stream with code ${code}.`)
+    // A node that relays the stream of an agent has lost its connection to it.
+    this.#streams.get(id)?.abort(LOST_CODES.has(code) ? new ConnectionLost(error) : error)
   }
 
   onWindow(id: number, increment: number): void {
