@@ -1,10 +1,7 @@
+import { escapeHtml, renderInlineCode } from '../base/html.ts'
 import { composeExample, type FieldSchema, type FieldSchemas, listFields } from '../base/schema-fields.ts'
 
 type Json = Record<string, unknown>
-
-function escapeHtml(text: unknown): string {
-  return String(text ?? '').replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
-}
 
 /** The fields as a table. Responses contain all fields, so only requests mark the required ones. */
 function renderFields(schema: FieldSchema, schemas: FieldSchemas, isRequest: boolean): string {
@@ -44,7 +41,7 @@ export function referencePage(document: Json): string {
       >
       const [status, response] = Object.entries(responses)[0]!
       const responseSchema = response.content?.['application/json']?.schema
-      const entry = `<details class="operation" id="${escapeHtml(operation.operationId)}"><summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code> <span>${escapeHtml(operation.summary)}</span></summary>
+      const entry = `<details class="operation" id="${escapeHtml(String(operation.operationId))}"><summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code> <span>${escapeHtml(String(operation.summary))}</span></summary>
 <p>Required role: ${escapeHtml(formatRole(operation))}</p>${body ? `<h3>Body</h3>${renderFields(body, schemas, true)}${renderExample(body, schemas)}` : ''}<h3>Response ${escapeHtml(status)}</h3>${responseSchema ? renderFields(responseSchema, schemas, false) : '<p>No body.</p>'}</details>`
       byTag.set(tag, [...(byTag.get(tag) ?? []), entry])
     }
@@ -52,7 +49,7 @@ export function referencePage(document: Json): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Adit management API</title><link rel="stylesheet" href="/reference.css"></head><body>
-<header><h1>Adit management API</h1><p>${escapeHtml((document.info as Json).description)} Programs read <a href="/openapi.json">/openapi.json</a>.</p>
+<header><h1>Adit management API</h1><p>${renderInlineCode(String((document.info as Json).description))} Programs read <a href="/openapi.json">/openapi.json</a>.</p>
 <label>Filter <input id="filter" type="search" placeholder="Path or words"></label></header>
 <nav>${tags.map((tag) => `<a href="#tag-${escapeHtml(tag)}">${escapeHtml(tag)}</a>`).join('')}</nav>
 <main>${tags.map((tag) => `<section id="tag-${escapeHtml(tag)}"><h2>${escapeHtml(tag)}</h2>${byTag.get(tag)!.join('\n')}</section>`).join('\n')}</main>
