@@ -137,11 +137,13 @@ function TunnelCard({ tunnel, rates }: { tunnel: TunnelView; rates: readonly num
           <thead>
             <tr>
               <td />
-              {['Total', 'Open', '/s 1 min', '5 min', '15 min', 'p50', 'p90', 'p95', 'p99'].map((title) => (
-                <th scope="col" key={title}>
-                  {title}
-                </th>
-              ))}
+              {['Total', 'Open', '/s, 1 min', '/s, 5 min', '/s, 15 min', 'p50', 'p90', 'p95', 'p99'].map(
+                (title) => (
+                  <th scope="col" key={title}>
+                    {title}
+                  </th>
+                ),
+              )}
             </tr>
           </thead>
           <tbody>

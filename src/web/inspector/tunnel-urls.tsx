@@ -25,7 +25,7 @@ export function TunnelUrls({
           <a href={public_url} target="_blank" rel="noreferrer">
             {public_url}
           </a>
-          <span className="upstream">→ {config.addr}</span>
+          <span className="upstream">{`→\u00a0${config.addr}`}</span>
           <button
             type="button"
             aria-label={`Copy the URL of ${name || public_url}`}

@@ -4,7 +4,7 @@ import { Fragment } from 'react'
 const MAX_UNBROKEN = 32
 const MAX_WHOLE = 17
 
-/** A text that may break after `@`, `.` and `/`, as email addresses, host names and URLs should, and elsewhere only if it is too long. */
+/** A text that may break after `@`, `.`, `/` and between words joined by `_`, as email addresses, host names and URLs should, and elsewhere only if it is too long. */
 export function BreakableText({ text }: { text: string }) {
   const [first = '', ...rest] = text.split(/(?<=\s)/).flatMap(partsOf)
   return (
@@ -23,9 +23,9 @@ export function BreakableText({ text }: { text: string }) {
 
 /** Short words stay whole, such as a host name inside a sentence. */
 function partsOf(word: string): string[] {
-  return word.length > MAX_WHOLE ? word.split(/(?<=[@.]|[/](?![/]))/) : [word]
+  return word.length > MAX_WHOLE ? word.split(/(?<=[@.]|[a-z]_(?=[a-z])|[/](?![/]))/) : [word]
 }
 
 function isTooLong(text: string): boolean {
-  return text.split(/[\s@./]/).some((part) => part.length > MAX_UNBROKEN)
+  return text.split(/[\s@./_]/).some((part) => part.length > MAX_UNBROKEN)
 }

@@ -2,6 +2,7 @@ import { ScrollRegion } from '../../shared/scroll-region.tsx'
 import { type ApiCall, formatAditCommand, formatCurl } from '../equivalent.ts'
 import { useOpenApi } from '../openapi.ts'
 import { CopyButton } from './copy-button.tsx'
+import { ShellText } from './shell-text.tsx'
 
 /** The shell commands for an action, with curl and with `adit api`. */
 export function Equivalent({ method, path, body }: ApiCall) {
@@ -30,7 +31,9 @@ function Line({ name, text }: { name: string; text: string }) {
         <CopyButton text={text} />
       </header>
       <ScrollRegion label={`The same with ${name}`}>
-        <pre>{text}</pre>
+        <pre>
+          <ShellText text={text} />
+        </pre>
       </ScrollRegion>
     </div>
   )

@@ -17,6 +17,7 @@ export { Badge, EmptyState, LoadError, Loading, LoadStatus, Notice } from './not
 export { Card, Page } from './page.tsx'
 export { Pager } from './pager.tsx'
 export { SegmentedControl } from './segmented-control.tsx'
+export { ShellText } from './shell-text.tsx'
 export { type Column, type Sort, Table } from './table.tsx'
 export { notify, Toast } from './toast.tsx'
 export { type LoadState, useApi, usePolling } from './use-api.ts'

@@ -36,11 +36,13 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
   const [confirming, setConfirming] = useState(false)
   const mayChange = useCanChangeAt(resource.path, item)
   const name = item ? displayName(item) : singular
+  // The id is shown below the title.
+  const heading = name === id ? singular.charAt(0).toUpperCase() + singular.slice(1) : name
   const description =
     item && typeof item.description === 'string' && item.description !== name && item.description
   return (
     <Page
-      title={name}
+      title={heading}
       back={{ path: route, title }}
       lead={description || undefined}
       actions={

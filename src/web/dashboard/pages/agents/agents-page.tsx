@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import {
   Badge,
+  BreakableText,
   type Column,
   EmptyState,
   LoadStatus,
@@ -65,7 +66,9 @@ export default function AgentsPage() {
         ) : (
           <ul className="tunnel-names">
             {sessionTunnels.slice(0, 3).map((tunnel) => (
-              <li key={tunnel.id}>{tunnelName(tunnel)}</li>
+              <li key={tunnel.id}>
+                <BreakableText text={tunnelName(tunnel)} />
+              </li>
             ))}
             {sessionTunnels.length > 3 && <li>and {sessionTunnels.length - 3} more</li>}
           </ul>

@@ -1,6 +1,6 @@
 import { valuesOf } from '../../form/model.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
-import { CopyButton, Dialog, Facts, Notice, notify } from '../../kit/index.ts'
+import { BreakableText, CopyButton, Dialog, Facts, Notice, notify } from '../../kit/index.ts'
 import { bodySchema, templateOf, useOpenApi } from '../../openapi.ts'
 import { ConfirmButton } from '../confirm-button.tsx'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
@@ -126,13 +126,17 @@ function CallbackAddress({ module }: { module: 'oidc' | 'oauth' }) {
       </span>
       {module === 'oidc' ? (
         <>
-          A provider that does not announce <code>authorization_response_iss_parameter_supported</code> gets{' '}
-          <code>{base}/oidc/callback/</code> followed by its issuer without <code>https://</code> instead.
+          If the provider does not announce{' '}
+          <code>
+            <BreakableText text="authorization_response_iss_parameter_supported" />
+          </code>
+          , register <code>{base}/oidc/callback/</code> followed by its issuer without <code>https://</code>{' '}
+          instead.
         </>
       ) : (
         <>
-          GitHub, GitLab and LinkedIn get <code>{base}/oauth2/github/callback</code>, with their own name in
-          it, instead.
+          For GitHub, register <code>{base}/oauth2/github/callback</code> instead; for GitLab and LinkedIn,
+          the same with their name.
         </>
       )}
     </Notice>
