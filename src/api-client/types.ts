@@ -14,7 +14,7 @@ export interface APIKey {
   metadata: string
   /** The secret. Returned once, in the response to the creation, and null afterwards. */
   token: string | null
-  /** The user or bot user that owns it; you by default. Only administrators can name another owner. */
+  /** The user or bot user that owns it; you by default. Only administrators can choose another owner. */
   owner_id: string
 }
 
@@ -33,7 +33,7 @@ export interface TunnelCredential {
   token: string | null
   /** The addresses that may be bound, such as bind:app.example.com, bind:*.example.com or bind:app=shop. Without rules, any address may be bound. */
   acl: string[]
-  /** The user or bot user that owns it; you by default. Only administrators can name another owner. */
+  /** The user or bot user that owns it; you by default. Only administrators can choose another owner. */
   owner_id: string
 }
 
@@ -52,7 +52,7 @@ export interface SSHCredential {
   public_key: string
   /** The addresses that may be bound, such as bind:app.example.com, bind:*.example.com or bind:app=shop. Without rules, any address may be bound. */
   acl: string[]
-  /** The user or bot user that owns it; you by default. Only administrators can name another owner. */
+  /** The user or bot user that owns it; you by default. Only administrators can choose another owner. */
   owner_id: string
 }
 
@@ -170,7 +170,7 @@ export interface ReservedDomain {
   certificate_management_policy: {
     /** The certificate authority to request certificates from. */
     authority: "letsencrypt"
-    /** The type of the key of issued certificates. */
+    /** The key type of issued certificates. */
     private_key_type: "rsa" | "ecdsa"
   } | null
   /** The state of automatic certificate management; null when it is off. */
@@ -200,9 +200,9 @@ export interface BasicAuthModuleRequest {
   enabled?: boolean | null
   /** Where the credentials come from: the agent that serves the endpoint. */
   auth_provider_id?: "agent" | null
-  /** What browsers call the protected area. */
+  /** The name that browsers show for the protected area. */
   realm?: string | null
-  /** Whether OPTIONS requests pass without credentials, as CORS preflight requests have to. */
+  /** Whether OPTIONS requests pass without credentials, as CORS preflight requests need to. */
   allow_options?: boolean | null
 }
 
@@ -289,7 +289,7 @@ export interface OauthModuleRequest {
   maximum_duration?: number | null
   /** Seconds after which the session is checked with the provider again; 0 for never. */
   auth_check_interval?: number | null
-  /** The provider at which visitors sign in. Exactly one is set. */
+  /** The provider at which visitors sign in. Choose exactly one. */
   provider: {
     /** Sign-in with Amazon. */
     amazon?: {
@@ -354,7 +354,7 @@ export interface OauthModuleRequest {
       email_domains?: string[] | null
       /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
       authorized_claims?: string[] | null
-      /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+      /** Admits only members of one of these groups. Without groups, everyone who can sign in is admitted. */
       authorized_groups?: string[] | null
     } | null
     /** Sign-in with Google. */
@@ -439,7 +439,7 @@ export interface SamlModuleRequest {
   force_authn?: boolean | null
   /** Accepts sign-ins that start at the identity provider. */
   allow_idp_initiated?: boolean | null
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+  /** Admits only members of one of these groups. Without groups, everyone who can sign in is admitted. */
   authorized_groups?: string[] | null
   /** The format of the name that the identity provider sends. */
   nameid_format?: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | null
@@ -468,7 +468,7 @@ export interface OidcModuleRequest {
   email_addresses?: string[] | null
   /** Admits visitors with an email address at one of these domains. */
   email_domains?: string[] | null
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+  /** Admits only members of one of these groups. Without groups, everyone who can sign in is admitted. */
   authorized_groups?: string[] | null
   /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
   authorized_claims?: string[] | null
@@ -486,9 +486,9 @@ export interface BasicAuthModule {
   enabled: boolean
   /** Where the credentials come from: the agent that serves the endpoint. */
   auth_provider_id: "agent"
-  /** What browsers call the protected area. */
+  /** The name that browsers show for the protected area. */
   realm: string
-  /** Whether OPTIONS requests pass without credentials, as CORS preflight requests have to. */
+  /** Whether OPTIONS requests pass without credentials, as CORS preflight requests need to. */
   allow_options: boolean
 }
 
@@ -575,7 +575,7 @@ export interface OauthModule {
   maximum_duration: number
   /** Seconds after which the session is checked with the provider again; 0 for never. */
   auth_check_interval: number
-  /** The provider at which visitors sign in. Exactly one is set. */
+  /** The provider at which visitors sign in. Choose exactly one. */
   provider: {
     /** Sign-in with Amazon. */
     amazon: {
@@ -640,7 +640,7 @@ export interface OauthModule {
       email_domains: string[]
       /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
       authorized_claims: string[]
-      /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+      /** Admits only members of one of these groups. Without groups, everyone who can sign in is admitted. */
       authorized_groups: string[]
     } | null
     /** Sign-in with Google. */
@@ -725,7 +725,7 @@ export interface SamlModule {
   force_authn: boolean
   /** Accepts sign-ins that start at the identity provider. */
   allow_idp_initiated: boolean
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+  /** Admits only members of one of these groups. Without groups, everyone who can sign in is admitted. */
   authorized_groups: string[]
   /** The format of the name that the identity provider sends. */
   nameid_format: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"
@@ -764,7 +764,7 @@ export interface OidcModule {
   email_addresses: string[]
   /** Admits visitors with an email address at one of these domains. */
   email_domains: string[]
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+  /** Admits only members of one of these groups. Without groups, everyone who can sign in is admitted. */
   authorized_groups: string[]
   /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
   authorized_claims: string[]
@@ -839,7 +839,7 @@ export interface AgentIngress {
   certificate_management_policy: {
     /** The certificate authority to request certificates from. */
     authority: "letsencrypt"
-    /** The type of the key of issued certificates. */
+    /** The key type of issued certificates. */
     private_key_type: "rsa" | "ecdsa"
   } | null
   /** The state of automatic certificate management; null when it is off. */
@@ -889,9 +889,9 @@ export interface Endpoint {
   url: string
   /** Where the endpoint is reachable: by visitors (public), by traffic policies of the account (internal), or in Kubernetes clusters whose operator selects it (kubernetes). By default names below .internal are internal. */
   bindings: ("public" | "internal" | "kubernetes")[]
-  /** Whether several endpoints, of agents and of the cloud, can share the URL. */
+  /** Whether several endpoints, including those of agents, can share the URL. */
   pooling_enabled: boolean
-  /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
+  /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint with weight 0 gets traffic only while all others have weight 0 or are unreachable. */
   pooling_weight: number
   /** The other endpoints at this URL, at most 100; empty for an endpoint that does not pool. */
   pools: Ref[]
@@ -917,7 +917,7 @@ export interface Endpoint {
   upstream_url: string
   /** The protocol of the upstream service. */
   upstream_protocol: string
-  /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection. */
+  /** The traffic policy, in YAML or JSON. The policy of a cloud endpoint must end every request or connection; other endpoints may have none. */
   traffic_policy: string | null
 }
 
@@ -1086,7 +1086,7 @@ export interface UserAgentFilterModule {
 }
 
 export interface IssuerOfAToken {
-  /** Compared exactly. */
+  /** The exact value. */
   value: string
 }
 
@@ -1096,7 +1096,7 @@ export interface IssuerAllowList {
 }
 
 export interface AudienceOfAToken {
-  /** Compared exactly. */
+  /** The exact value. */
   value: string
 }
 
@@ -1106,23 +1106,23 @@ export interface AudienceAllowList {
 }
 
 export interface ExpectedToken {
-  /** The kind of token; at+jwt and it+jwt require that typ in its header. */
+  /** The kind of token. With at+jwt and it+jwt, the header of the token must have the same typ. */
   type: "jwt" | "at+jwt" | "it+jwt" | "access_token" | "id_token" | "plain"
-  /** Where the token is. */
+  /** Where the request has the token. */
   method: "header" | "body"
   /** The name of the header, or of the field of a form or JSON body. */
   name: string
-  /** What precedes the token, such as "Bearer ". */
+  /** The text before the token, such as "Bearer ". */
   prefix: string
 }
 
 export interface TokensOfARequest {
-  /** All of them have to be in the request. */
+  /** The request must contain all of them. */
   tokens: ExpectedToken[]
 }
 
 export interface SourcesOfTokenKeys {
-  /** URLs of key sets. Without them the configuration of the issuer names its own. */
+  /** URLs of key sets. Without any, those that the issuer announces are used. */
   additional_jkus: string[]
 }
 
@@ -1132,7 +1132,7 @@ export interface TokenKeys {
 }
 
 export interface TokenSignature {
-  /** How tokens may be signed. */
+  /** The algorithms with which tokens may be signed. */
   allowed_algorithms: ("ES256" | "ES384" | "ES512" | "RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "EdDSA")[]
   /** The keys that sign tokens. */
   keys: TokenKeys
@@ -1141,9 +1141,9 @@ export interface TokenSignature {
 export interface JwtValidationModule {
   /** Whether the module applies to traffic. */
   enabled: boolean
-  /** Whose tokens are accepted. */
+  /** The issuers whose tokens are accepted. */
   issuer: IssuerAllowList
-  /** One of these has to be in the token; an empty list accepts any audience. */
+  /** The token must contain one of these; an empty list accepts any audience. */
   audience: AudienceAllowList
   /** Where the tokens are. */
   http: TokensOfARequest
@@ -1199,7 +1199,7 @@ export interface HTTPSEdgeRoute {
   websocket_tcp_converter: WebsocketTcpConverterModule | null
   /** Rejects clients by their User-Agent header. */
   user_agent_filter: UserAgentFilterModule | null
-  /** Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid. */
+  /** Admits only requests with valid JSON Web Tokens from an issuer of your choice. */
   jwt_validation: JwtValidationModule | null
   /** Runs the rules of a traffic policy. */
   traffic_policy: TrafficPolicyModule | null
@@ -1245,7 +1245,7 @@ export interface UserAgentFilterModuleRequest {
 }
 
 export interface IssuerOfATokenRequest {
-  /** Compared exactly. */
+  /** The exact value. */
   value: string
 }
 
@@ -1255,7 +1255,7 @@ export interface IssuerAllowListRequest {
 }
 
 export interface AudienceOfATokenRequest {
-  /** Compared exactly. */
+  /** The exact value. */
   value: string
 }
 
@@ -1265,23 +1265,23 @@ export interface AudienceAllowListRequest {
 }
 
 export interface ExpectedTokenRequest {
-  /** The kind of token; at+jwt and it+jwt require that typ in its header. */
+  /** The kind of token. With at+jwt and it+jwt, the header of the token must have the same typ. */
   type?: "jwt" | "at+jwt" | "it+jwt" | "access_token" | "id_token" | "plain" | null
-  /** Where the token is. */
+  /** Where the request has the token. */
   method?: "header" | "body" | null
   /** The name of the header, or of the field of a form or JSON body. */
   name: string
-  /** What precedes the token, such as "Bearer ". */
+  /** The text before the token, such as "Bearer ". */
   prefix?: string | null
 }
 
 export interface TokensOfARequestRequest {
-  /** All of them have to be in the request. */
+  /** The request must contain all of them. */
   tokens: ExpectedTokenRequest[]
 }
 
 export interface SourcesOfTokenKeysRequest {
-  /** URLs of key sets. Without them the configuration of the issuer names its own. */
+  /** URLs of key sets. Without any, those that the issuer announces are used. */
   additional_jkus?: string[] | null
 }
 
@@ -1291,7 +1291,7 @@ export interface TokenKeysRequest {
 }
 
 export interface TokenSignatureRequest {
-  /** How tokens may be signed. */
+  /** The algorithms with which tokens may be signed. */
   allowed_algorithms: ("ES256" | "ES384" | "ES512" | "RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "EdDSA")[]
   /** The keys that sign tokens. */
   keys?: TokenKeysRequest | null
@@ -1300,9 +1300,9 @@ export interface TokenSignatureRequest {
 export interface JwtValidationModuleRequest {
   /** Whether the module applies to traffic. */
   enabled?: boolean | null
-  /** Whose tokens are accepted. */
+  /** The issuers whose tokens are accepted. */
   issuer: IssuerAllowListRequest
-  /** One of these has to be in the token; an empty list accepts any audience. */
+  /** The token must contain one of these; an empty list accepts any audience. */
   audience?: AudienceAllowListRequest | null
   /** Where the tokens are. */
   http: TokensOfARequestRequest
@@ -1501,7 +1501,7 @@ export interface Vault {
   metadata: string
   /** When it last changed. */
   updated_at: string
-  /** The name by which traffic policies find the vault. Unique in the account. */
+  /** The name by which traffic policies find the vault. It must be unique in the account. */
   name: string
   /** The user or bot user who created it. */
   created_by: string
@@ -1522,13 +1522,13 @@ export interface VaultSecret {
   metadata: string
   /** When it last changed. */
   updated_at: string
-  /** The name by which traffic policies find the secret. Unique in its vault. */
+  /** The name by which traffic policies find the secret. It must be unique in its vault. */
   name: string
-  /** The secret value. It is never returned. */
+  /** The secret value. It is never shown again. */
   value: string | null
   /** The vault that the secret belongs to. */
   vault: Ref
-  /** The name of the vault that the secret belongs to. A creation gives it or vault_id. */
+  /** The name of the vault that the secret belongs to. Give this or vault_id to create a secret. */
   vault_name: string
   /** The user or bot user who created it. */
   created_by: Ref
@@ -1544,7 +1544,7 @@ export interface CloudRoleRequest {
 export interface CloudCredentialsRequest {
   /** The ID of the access key. */
   cloud_access_key_id: string
-  /** The secret of the access key. Never returned. */
+  /** The secret of the access key. Never shown again. */
   cloud_secret_access_key: string
 }
 
@@ -1558,28 +1558,28 @@ export interface CloudAuthRequest {
 export interface EventTargetRequest {
   /** An Amazon Data Firehose delivery stream. */
   firehose?: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: CloudAuthRequest
     /** The ARN of the delivery stream. */
     delivery_stream_arn: string
   } | null
   /** An Amazon Kinesis data stream. */
   kinesis?: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: CloudAuthRequest
     /** The ARN of the stream. */
     stream_arn: string
   } | null
   /** An Amazon CloudWatch log group. */
   cloudwatch_logs?: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: CloudAuthRequest
     /** The ARN of the log group. */
     log_group_arn: string
   } | null
   /** Datadog. */
   monitoring?: {
-    /** The Datadog API key. Never returned. */
+    /** The Datadog API key. Never shown again. */
     api_key: string
     /** Tags to send with events. */
     ddtags?: string | null
@@ -1594,7 +1594,7 @@ export interface EventTargetRequest {
     tenant_id: string
     /** The ID of the application. */
     client_id: string
-    /** The secret of the application. Never returned. */
+    /** The secret of the application. Never shown again. */
     client_secret: string
     /** The URL of the logs ingestion endpoint. */
     logs_ingestion_uri: string
@@ -1605,7 +1605,7 @@ export interface EventTargetRequest {
   } | null
   /** An Amazon S3 bucket. */
   s3?: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: CloudAuthRequest
     /** The ARN of the bucket. */
     bucket_arn: string
@@ -1622,7 +1622,7 @@ export interface EventTargetRequest {
   webhook?: {
     /** The URL that receives the events. */
     url: string
-    /** The secret with which requests are signed. Never returned. */
+    /** The secret with which requests are signed. Never shown again. */
     secret: string
   } | null
 }
@@ -1635,7 +1635,7 @@ export interface CloudRole {
 export interface CloudCredentials {
   /** The ID of the access key. */
   cloud_access_key_id: string
-  /** The secret of the access key. Never returned. */
+  /** The secret of the access key. Never shown again. */
   cloud_secret_access_key: string | null
 }
 
@@ -1649,28 +1649,28 @@ export interface CloudAuth {
 export interface EventTarget {
   /** An Amazon Data Firehose delivery stream. */
   firehose: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: CloudAuth
     /** The ARN of the delivery stream. */
     delivery_stream_arn: string
   } | null
   /** An Amazon Kinesis data stream. */
   kinesis: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: CloudAuth
     /** The ARN of the stream. */
     stream_arn: string
   } | null
   /** An Amazon CloudWatch log group. */
   cloudwatch_logs: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: CloudAuth
     /** The ARN of the log group. */
     log_group_arn: string
   } | null
   /** Datadog. */
   monitoring: {
-    /** The Datadog API key. Never returned. */
+    /** The Datadog API key. Never shown again. */
     api_key: string | null
     /** Tags to send with events. */
     ddtags: string
@@ -1685,7 +1685,7 @@ export interface EventTarget {
     tenant_id: string
     /** The ID of the application. */
     client_id: string
-    /** The secret of the application. Never returned. */
+    /** The secret of the application. Never shown again. */
     client_secret: string | null
     /** The URL of the logs ingestion endpoint. */
     logs_ingestion_uri: string
@@ -1696,7 +1696,7 @@ export interface EventTarget {
   } | null
   /** An Amazon S3 bucket. */
   s3: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: CloudAuth
     /** The ARN of the bucket. */
     bucket_arn: string
@@ -1713,7 +1713,7 @@ export interface EventTarget {
   webhook: {
     /** The URL that receives the events. */
     url: string
-    /** The secret with which requests are signed. Never returned. */
+    /** The secret with which requests are signed. Never shown again. */
     secret: string | null
   } | null
 }
@@ -1748,7 +1748,7 @@ export interface EventDestination {
   metadata: string
   /** The format of events. The only supported format is json. */
   format: string
-  /** Where the events are sent. Exactly one target is set. */
+  /** Where the events are sent. Choose exactly one target. */
   target: EventTarget
   /** The state of deliveries. */
   status: EventDestinationStatus | null
@@ -1787,7 +1787,7 @@ export interface User {
   uri: string
   /** When it was created, in RFC 3339 format. */
   created_at: string
-  /** The email address, which is also the name to sign in with. */
+  /** The email address, which is also the sign-in name. */
   email: string
   /** The display name. */
   name: string
@@ -1893,7 +1893,7 @@ export interface KubernetesOperator {
   region: string
   /** Where the operator runs. */
   deployment: OperatorDeployment
-  /** Which endpoints are bound to the cluster; null for none. */
+  /** Which endpoints are bound to the cluster. Without it, none are. */
   binding: OperatorBinding | null
 }
 
@@ -1915,7 +1915,7 @@ export interface ServiceUser {
 export interface Leg {
   /** The source IP address of the connection. */
   ip: string
-  /** The region of the server that it ends at. */
+  /** The region of the server at the other end. */
   region: string
   /** When it was opened, in RFC 3339 format. */
   started_at: string
@@ -1932,7 +1932,7 @@ export interface TunnelSession {
   credential: Ref
   /** The source IP address. */
   ip: string
-  /** The metadata from the configuration of the agent. */
+  /** The metadata that the agent is configured with. */
   metadata: string
   /** The operating system of the agent. */
   os: string
@@ -1955,7 +1955,7 @@ export interface Tunnel {
   region: string
   /** The local address that the tunnel forwards to. */
   forwards_to: string
-  /** The metadata from the configuration of the agent. */
+  /** The metadata that the agent is configured with. */
   metadata: string
   /** The session of the tunnel. */
   tunnel_session: Ref
@@ -2017,7 +2017,7 @@ export interface UserAgent {
 }
 
 export interface SessionLocation {
-  /** The country in two letters. */
+  /** The two-letter country code. */
   country_code: string | null
   /** The latitude in degrees. */
   latitude: number | null
@@ -2028,11 +2028,11 @@ export interface SessionLocation {
 }
 
 export interface BrowserSession {
-  /** What the browser says it is. */
+  /** The browser and its operating system, from its User-Agent header. */
   user_agent: UserAgent
   /** The IP address of the sign-in. */
   ip_address: string
-  /** Where that address is; null unless data about addresses was imported. */
+  /** The location of that address; null unless IP data was imported. */
   location: SessionLocation | null
 }
 
@@ -2047,7 +2047,7 @@ export interface ApplicationSession {
   public_url: string
   /** The browser of the visitor. */
   browser_session: BrowserSession
-  /** Who signed in. */
+  /** The visitor who signed in. */
   application_user: Ref | null
   /** When the visitor last sent a request, to the minute. */
   last_active: string
@@ -2066,7 +2066,7 @@ export interface APIKeyRequest {
   description?: string | null
   /** Free text for your own programs, often JSON. At most 4096 bytes. */
   metadata?: string | null
-  /** The user or bot user that owns it; you by default. Only administrators can name another owner. */
+  /** The user or bot user that owns it; you by default. Only administrators can choose another owner. */
   owner_id?: string | null
 }
 
@@ -2077,7 +2077,7 @@ export interface TunnelCredentialRequest {
   metadata?: string | null
   /** The addresses that may be bound, such as bind:app.example.com, bind:*.example.com or bind:app=shop. Without rules, any address may be bound. */
   acl?: string[] | null
-  /** The user or bot user that owns it; you by default. Only administrators can name another owner. */
+  /** The user or bot user that owns it; you by default. Only administrators can choose another owner. */
   owner_id?: string | null
 }
 
@@ -2090,7 +2090,7 @@ export interface SSHCredentialRequest {
   public_key: string
   /** The addresses that may be bound, such as bind:app.example.com, bind:*.example.com or bind:app=shop. Without rules, any address may be bound. */
   acl?: string[] | null
-  /** The user or bot user that owns it; you by default. Only administrators can name another owner. */
+  /** The user or bot user that owns it; you by default. Only administrators can choose another owner. */
   owner_id?: string | null
 }
 
@@ -2157,7 +2157,7 @@ export interface ReservedDomainRequest {
   certificate_management_policy?: {
     /** The certificate authority to request certificates from. */
     authority?: "letsencrypt" | null
-    /** The type of the key of issued certificates. */
+    /** The key type of issued certificates. */
     private_key_type?: "rsa" | "ecdsa" | null
   } | null
   /** Accepted for compatibility; it has no effect. */
@@ -2177,7 +2177,7 @@ export interface AccountOauthModuleRequest {
   maximum_duration?: number | null
   /** Seconds after which the session is checked with the provider again; 0 for never. */
   auth_check_interval?: number | null
-  /** The provider at which visitors sign in. Exactly one is set. */
+  /** The provider at which visitors sign in. Choose exactly one. */
   provider: {
     /** Sign-in with Amazon. */
     amazon?: {
@@ -2242,7 +2242,7 @@ export interface AccountOauthModuleRequest {
       email_domains?: string[] | null
       /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
       authorized_claims?: string[] | null
-      /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+      /** Admits only members of one of these groups. Without groups, everyone who can sign in is admitted. */
       authorized_groups?: string[] | null
     } | null
     /** Sign-in with Google. */
@@ -2327,7 +2327,7 @@ export interface AccountSamlModuleRequest {
   force_authn?: boolean | null
   /** Accepts sign-ins that start at the identity provider. */
   allow_idp_initiated?: boolean | null
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+  /** Admits only members of one of these groups. Without groups, everyone who can sign in is admitted. */
   authorized_groups?: string[] | null
   /** The format of the name that the identity provider sends. */
   nameid_format?: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | null
@@ -2356,7 +2356,7 @@ export interface AccountOidcModuleRequest {
   email_addresses?: string[] | null
   /** Admits visitors with an email address at one of these domains. */
   email_domains?: string[] | null
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+  /** Admits only members of one of these groups. Without groups, everyone who can sign in is admitted. */
   authorized_groups?: string[] | null
   /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
   authorized_claims?: string[] | null
@@ -2408,7 +2408,7 @@ export interface AgentIngressRequest {
   certificate_management_policy?: {
     /** The certificate authority to request certificates from. */
     authority?: "letsencrypt" | null
-    /** The type of the key of issued certificates. */
+    /** The key type of issued certificates. */
     private_key_type?: "rsa" | "ecdsa" | null
   } | null
 }
@@ -2420,15 +2420,15 @@ export interface EndpointRequest {
   url: string
   /** Where the endpoint is reachable: by visitors (public), by traffic policies of the account (internal), or in Kubernetes clusters whose operator selects it (kubernetes). By default names below .internal are internal. */
   bindings?: ("public" | "internal" | "kubernetes")[] | null
-  /** Whether several endpoints, of agents and of the cloud, can share the URL. */
+  /** Whether several endpoints, including those of agents, can share the URL. */
   pooling_enabled?: boolean | null
-  /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
+  /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint with weight 0 gets traffic only while all others have weight 0 or are unreachable. */
   pooling_weight?: number | null
   /** What it is for. Shown in lists. At most 255 bytes. */
   description?: string | null
   /** Free text for your own programs, often JSON. At most 4096 bytes. */
   metadata?: string | null
-  /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection. */
+  /** The traffic policy, in YAML or JSON. The policy of a cloud endpoint must end every request or connection; other endpoints may have none. */
   traffic_policy?: string | null
 }
 
@@ -2448,7 +2448,7 @@ export interface TLSCertificateRequest {
   metadata?: string | null
   /** The certificate in PEM format, followed by its intermediate certificates. */
   certificate_pem: string
-  /** The private key in PEM format. It is stored encrypted and never returned. */
+  /** The private key in PEM format. It is stored encrypted and never shown again. */
   private_key_pem?: string
 }
 
@@ -2558,7 +2558,7 @@ export interface HTTPSEdgeRouteRequest {
   websocket_tcp_converter?: WebsocketTcpConverterModuleRequest | null
   /** Rejects clients by their User-Agent header. */
   user_agent_filter?: UserAgentFilterModuleRequest | null
-  /** Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid. */
+  /** Admits only requests with valid JSON Web Tokens from an issuer of your choice. */
   jwt_validation?: JwtValidationModuleRequest | null
   /** Runs the rules of a traffic policy. */
   traffic_policy?: AccountTrafficPolicyModuleRequest | null
@@ -2668,7 +2668,7 @@ export interface VaultRequest {
   description?: string | null
   /** Free text for your own programs, often JSON. At most 4096 bytes. */
   metadata?: string | null
-  /** The name by which traffic policies find the vault. Unique in the account. */
+  /** The name by which traffic policies find the vault. It must be unique in the account. */
   name: string
 }
 
@@ -2677,20 +2677,20 @@ export interface VaultSecretRequest {
   description?: string | null
   /** Free text for your own programs, often JSON. At most 4096 bytes. */
   metadata?: string | null
-  /** The name by which traffic policies find the secret. Unique in its vault. */
+  /** The name by which traffic policies find the secret. It must be unique in its vault. */
   name: string
-  /** The secret value. It is never returned. */
+  /** The secret value. It is never shown again. */
   value?: string
   /** The vault that the secret belongs to. */
   vault_id?: string | null
-  /** The name of the vault that the secret belongs to. A creation gives it or vault_id. */
+  /** The name of the vault that the secret belongs to. Give this or vault_id to create a secret. */
   vault_name?: string | null
 }
 
 export interface AccountCloudCredentialsRequest {
   /** The ID of the access key. */
   cloud_access_key_id: string
-  /** The secret of the access key. Never returned. */
+  /** The secret of the access key. Never shown again. */
   cloud_secret_access_key?: string
 }
 
@@ -2704,28 +2704,28 @@ export interface AccountCloudAuthRequest {
 export interface AccountEventTargetRequest {
   /** An Amazon Data Firehose delivery stream. */
   firehose?: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: AccountCloudAuthRequest
     /** The ARN of the delivery stream. */
     delivery_stream_arn: string
   } | null
   /** An Amazon Kinesis data stream. */
   kinesis?: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: AccountCloudAuthRequest
     /** The ARN of the stream. */
     stream_arn: string
   } | null
   /** An Amazon CloudWatch log group. */
   cloudwatch_logs?: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: AccountCloudAuthRequest
     /** The ARN of the log group. */
     log_group_arn: string
   } | null
   /** Datadog. */
   monitoring?: {
-    /** The Datadog API key. Never returned. */
+    /** The Datadog API key. Never shown again. */
     api_key?: string
     /** Tags to send with events. */
     ddtags?: string | null
@@ -2740,7 +2740,7 @@ export interface AccountEventTargetRequest {
     tenant_id: string
     /** The ID of the application. */
     client_id: string
-    /** The secret of the application. Never returned. */
+    /** The secret of the application. Never shown again. */
     client_secret?: string
     /** The URL of the logs ingestion endpoint. */
     logs_ingestion_uri: string
@@ -2751,7 +2751,7 @@ export interface AccountEventTargetRequest {
   } | null
   /** An Amazon S3 bucket. */
   s3?: {
-    /** How to sign in to AWS: a role or an access key. */
+    /** How to authenticate with AWS: a role or an access key. */
     auth: AccountCloudAuthRequest
     /** The ARN of the bucket. */
     bucket_arn: string
@@ -2768,7 +2768,7 @@ export interface AccountEventTargetRequest {
   webhook?: {
     /** The URL that receives the events. */
     url: string
-    /** The secret with which requests are signed. Never returned. */
+    /** The secret with which requests are signed. Never shown again. */
     secret?: string
   } | null
 }
@@ -2780,7 +2780,7 @@ export interface EventDestinationRequest {
   metadata?: string | null
   /** The format of events. The only supported format is json. */
   format?: string | null
-  /** Where the events are sent. Exactly one target is set. */
+  /** Where the events are sent. Choose exactly one target. */
   target: AccountEventTargetRequest
 }
 
@@ -2803,7 +2803,7 @@ export interface EventSubscriptionRequest {
 }
 
 export interface UserRequest {
-  /** The email address, which is also the name to sign in with. */
+  /** The email address, which is also the sign-in name. */
   email: string
   /** The display name. */
   name?: string | null
@@ -2833,7 +2833,7 @@ export interface KubernetesOperatorRequest {
   region?: string | null
   /** Where the operator runs. */
   deployment?: OperatorDeploymentRequest | null
-  /** Which endpoints are bound to the cluster; null for none. */
+  /** Which endpoints are bound to the cluster. Without it, none are. */
   binding?: OperatorBindingRequest | null
 }
 
@@ -2858,11 +2858,11 @@ export interface AccountDocumentRequest {
   reserved_addrs?: Record<string, ReservedAddressRequest>
   /** Host names that belong to the account, with their certificates. */
   reserved_domains?: Record<string, ReservedDomainRequest>
-  /** Modules for the endpoints of agents at reserved domains and addresses; kept for older clients, use edges instead. */
+  /** Modules for the endpoints of agents at reserved domains and addresses. Kept for older clients; use edges instead. */
   endpoint_configurations?: Record<string, EndpointConfigurationRequest>
   /** Custom host names at which agents connect. */
   agent_ingresses?: Record<string, AgentIngressRequest>
-  /** Addresses that are online: of agents, of edges, and cloud endpoints. */
+  /** Public addresses that are online, served by agents, edges or cloud endpoints. */
   endpoints?: Record<string, EndpointRequest>
   /** Authorities whose client certificates edges accept. */
   certificate_authorities?: Record<string, CertificateAuthorityRequest>
@@ -2990,7 +2990,7 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** The user or bot user that owns it; you by default. Only administrators can name another owner. */
+      /** The user or bot user that owns it; you by default. Only administrators can choose another owner. */
       owner_id?: string | null
     }, options?: CallOptions): Promise<APIKey>
     /** List API keys: one page. */
@@ -3033,7 +3033,7 @@ export interface Operations {
       metadata?: string | null
       /** The addresses that may be bound, such as bind:app.example.com, bind:*.example.com or bind:app=shop. Without rules, any address may be bound. */
       acl?: string[] | null
-      /** The user or bot user that owns it; you by default. Only administrators can name another owner. */
+      /** The user or bot user that owns it; you by default. Only administrators can choose another owner. */
       owner_id?: string | null
     }, options?: CallOptions): Promise<TunnelCredential>
     /** List tunnel credentials: one page. */
@@ -3080,7 +3080,7 @@ export interface Operations {
       public_key: string
       /** The addresses that may be bound, such as bind:app.example.com, bind:*.example.com or bind:app=shop. Without rules, any address may be bound. */
       acl?: string[] | null
-      /** The user or bot user that owns it; you by default. Only administrators can name another owner. */
+      /** The user or bot user that owns it; you by default. Only administrators can choose another owner. */
       owner_id?: string | null
     }, options?: CallOptions): Promise<SSHCredential>
     /** List SSH credentials: one page. */
@@ -3321,7 +3321,7 @@ export interface Operations {
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
-        /** The type of the key of issued certificates. */
+        /** The key type of issued certificates. */
         private_key_type?: "rsa" | "ecdsa" | null
       } | null
       /** Accepted for compatibility; it has no effect. */
@@ -3363,7 +3363,7 @@ export interface Operations {
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
-        /** The type of the key of issued certificates. */
+        /** The key type of issued certificates. */
         private_key_type?: "rsa" | "ecdsa" | null
       } | null
       /** Accepted for compatibility; it has no effect. */
@@ -3388,7 +3388,7 @@ export interface Operations {
       delete(id: string, options?: CallOptions): Promise<void>
     }
   }
-  /** Modules for the endpoints of agents at reserved domains and addresses; kept for older clients, use edges instead. */
+  /** Modules for the endpoints of agents at reserved domains and addresses. Kept for older clients; use edges instead. */
   readonly endpointConfigurations: {
     /** Create an endpoint configuration. */
     create(body: {
@@ -3599,7 +3599,7 @@ export interface Operations {
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
-        /** The type of the key of issued certificates. */
+        /** The key type of issued certificates. */
         private_key_type?: "rsa" | "ecdsa" | null
       } | null
     }, options?: CallOptions): Promise<AgentIngress>
@@ -3633,7 +3633,7 @@ export interface Operations {
       certificate_management_policy?: {
         /** The certificate authority to request certificates from. */
         authority?: "letsencrypt" | null
-        /** The type of the key of issued certificates. */
+        /** The key type of issued certificates. */
         private_key_type?: "rsa" | "ecdsa" | null
       } | null
     }, options?: CallOptions): Promise<AgentIngress>
@@ -3644,7 +3644,7 @@ export interface Operations {
       delete(id: string, options?: CallOptions): Promise<void>
     }
   }
-  /** Addresses that are online: of agents, of edges, and cloud endpoints. */
+  /** Public addresses that are online, served by agents, edges or cloud endpoints. */
   readonly endpoints: {
     /** Create an endpoint. */
     create(body: {
@@ -3654,15 +3654,15 @@ export interface Operations {
       url: string
       /** Where the endpoint is reachable: by visitors (public), by traffic policies of the account (internal), or in Kubernetes clusters whose operator selects it (kubernetes). By default names below .internal are internal. */
       bindings?: ("public" | "internal" | "kubernetes")[] | null
-      /** Whether several endpoints, of agents and of the cloud, can share the URL. */
+      /** Whether several endpoints, including those of agents, can share the URL. */
       pooling_enabled?: boolean | null
-      /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
+      /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint with weight 0 gets traffic only while all others have weight 0 or are unreachable. */
       pooling_weight?: number | null
       /** What it is for. Shown in lists. At most 255 bytes. */
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection. */
+      /** The traffic policy, in YAML or JSON. The policy of a cloud endpoint must end every request or connection; other endpoints may have none. */
       traffic_policy: string | null
     }, options?: CallOptions): Promise<Endpoint>
     /** List endpoints: one page. */
@@ -3699,15 +3699,15 @@ export interface Operations {
       url?: string | null
       /** Where the endpoint is reachable: by visitors (public), by traffic policies of the account (internal), or in Kubernetes clusters whose operator selects it (kubernetes). By default names below .internal are internal. */
       bindings?: ("public" | "internal" | "kubernetes")[] | null
-      /** Whether several endpoints, of agents and of the cloud, can share the URL. */
+      /** Whether several endpoints, including those of agents, can share the URL. */
       pooling_enabled?: boolean | null
-      /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable. */
+      /** Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint with weight 0 gets traffic only while all others have weight 0 or are unreachable. */
       pooling_weight?: number | null
       /** What it is for. Shown in lists. At most 255 bytes. */
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection. */
+      /** The traffic policy, in YAML or JSON. The policy of a cloud endpoint must end every request or connection; other endpoints may have none. */
       traffic_policy?: string | null
     }, options?: CallOptions): Promise<Endpoint>
     /** Delete an endpoint. */
@@ -3764,7 +3764,7 @@ export interface Operations {
       metadata?: string | null
       /** The certificate in PEM format, followed by its intermediate certificates. */
       certificate_pem: string
-      /** The private key in PEM format. It is stored encrypted and never returned. */
+      /** The private key in PEM format. It is stored encrypted and never shown again. */
       private_key_pem: string
     }, options?: CallOptions): Promise<TLSCertificate>
     /** List TLS certificates: one page. */
@@ -4047,7 +4047,7 @@ export interface Operations {
       websocket_tcp_converter?: WebsocketTcpConverterModuleRequest | null
       /** Rejects clients by their User-Agent header. */
       user_agent_filter?: UserAgentFilterModuleRequest | null
-      /** Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid. */
+      /** Admits only requests with valid JSON Web Tokens from an issuer of your choice. */
       jwt_validation?: JwtValidationModuleRequest | null
       /** Runs the rules of a traffic policy. */
       traffic_policy?: TrafficPolicyModuleRequest | null
@@ -4088,7 +4088,7 @@ export interface Operations {
       websocket_tcp_converter?: WebsocketTcpConverterModuleRequest | null
       /** Rejects clients by their User-Agent header. */
       user_agent_filter?: UserAgentFilterModuleRequest | null
-      /** Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid. */
+      /** Admits only requests with valid JSON Web Tokens from an issuer of your choice. */
       jwt_validation?: JwtValidationModuleRequest | null
       /** Runs the rules of a traffic policy. */
       traffic_policy?: TrafficPolicyModuleRequest | null
@@ -4678,7 +4678,7 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** The name by which traffic policies find the vault. Unique in the account. */
+      /** The name by which traffic policies find the vault. It must be unique in the account. */
       name: string
     }, options?: CallOptions): Promise<Vault>
     /** List vaults: one page. */
@@ -4707,7 +4707,7 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** The name by which traffic policies find the vault. Unique in the account. */
+      /** The name by which traffic policies find the vault. It must be unique in the account. */
       name?: string | null
     }, options?: CallOptions): Promise<Vault>
     /** Delete a vault. */
@@ -4741,13 +4741,13 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** The name by which traffic policies find the secret. Unique in its vault. */
+      /** The name by which traffic policies find the secret. It must be unique in its vault. */
       name: string
-      /** The secret value. It is never returned. */
+      /** The secret value. It is never shown again. */
       value: string
       /** The vault that the secret belongs to. */
       vault_id?: string | null
-      /** The name of the vault that the secret belongs to. A creation gives it or vault_id. */
+      /** The name of the vault that the secret belongs to. Give this or vault_id to create a secret. */
       vault_name?: string | null
     }, options?: CallOptions): Promise<VaultSecret>
     /** List vault secrets: one page. */
@@ -4776,9 +4776,9 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** The name by which traffic policies find the secret. Unique in its vault. */
+      /** The name by which traffic policies find the secret. It must be unique in its vault. */
       name?: string | null
-      /** The secret value. It is never returned. */
+      /** The secret value. It is never shown again. */
       value?: string | null
     }, options?: CallOptions): Promise<VaultSecret>
     /** Delete a vault secret. */
@@ -4794,7 +4794,7 @@ export interface Operations {
       metadata?: string | null
       /** The format of events. The only supported format is json. */
       format?: string | null
-      /** Where the events are sent. Exactly one target is set. */
+      /** Where the events are sent. Choose exactly one target. */
       target: EventTargetRequest
     }, options?: CallOptions): Promise<EventDestination>
     /** List event destinations: one page. */
@@ -4825,7 +4825,7 @@ export interface Operations {
       metadata?: string | null
       /** The format of events. The only supported format is json. */
       format?: string | null
-      /** Where the events are sent. Exactly one target is set. */
+      /** Where the events are sent. Choose exactly one target. */
       target?: EventTargetRequest | null
     }, options?: CallOptions): Promise<EventDestination>
     /** Delete an event destination. */
@@ -4966,7 +4966,7 @@ export interface Operations {
   readonly users: {
     /** Create a user. */
     create(body: {
-      /** The email address, which is also the name to sign in with. */
+      /** The email address, which is also the sign-in name. */
       email: string
       /** The display name. */
       name?: string | null
@@ -5094,7 +5094,7 @@ export interface Operations {
       region?: string | null
       /** Where the operator runs. */
       deployment?: OperatorDeploymentRequest | null
-      /** Which endpoints are bound to the cluster; null for none. */
+      /** Which endpoints are bound to the cluster. Without it, none are. */
       binding?: OperatorBindingRequest | null
     }, options?: CallOptions): Promise<KubernetesOperator>
     /** List Kubernetes operators: one page. */
@@ -5129,7 +5129,7 @@ export interface Operations {
       region?: string | null
       /** Where the operator runs. */
       deployment?: OperatorDeploymentRequest | null
-      /** Which endpoints are bound to the cluster; null for none. */
+      /** Which endpoints are bound to the cluster. Without it, none are. */
       binding?: OperatorBindingRequest | null
     }, options?: CallOptions): Promise<KubernetesOperator>
     /** Delete a Kubernetes operator. */

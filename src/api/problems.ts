@@ -124,7 +124,7 @@ export const catalogue = {
   content_type: {
     code: 210,
     status: 415,
-    cause: 'The body is not announced as JSON.',
+    cause: 'The body is not declared as JSON.',
     next: 'Send `Content-Type: application/json`.',
     text: (contentType: string | undefined) =>
       `The body needs the header "Content-Type: application/json", ${contentType === undefined ? 'which is missing' : `not ${contentType}`}.`,
@@ -228,7 +228,7 @@ export const catalogue = {
     code: 234,
     status: 400,
     cause: '`before_id` is not an id of this list.',
-    next: 'Follow `next_page_uri` instead of building addresses yourself.',
+    next: 'Follow `next_page_uri` instead of building URLs yourself.',
     text: (id: string) => `before_id "${id}" is not an id of this list.`,
   },
   bad_filter: {
@@ -472,7 +472,7 @@ export const catalogue = {
   internal: {
     code: 500,
     status: 500,
-    cause: 'An internal error of the server.',
+    cause: 'Internal server error.',
     next: "Look for the operation id in the server's log and report it.",
     text: (id: string) => `Internal error. The server's log has the details under ${id}.`,
   },

@@ -28,12 +28,12 @@ export async function createAccount(
   const drafts = [
     draftOf(User, userId, accountId, User.parseCreate({ email, name, role: 'admin' })),
     draftOf(ApiKey, keyId, accountId, {
-      ...ApiKey.parseCreate({ description: 'Made with the account' }),
+      ...ApiKey.parseCreate({ description: 'Created with the account' }),
       owner_id: userId,
       token_digest: tokenDigest(apiKey.reveal()),
     }),
     draftOf(TunnelCredential, credentialId, accountId, {
-      ...TunnelCredential.parseCreate({ description: 'Made with the account' }),
+      ...TunnelCredential.parseCreate({ description: 'Created with the account' }),
       owner_id: userId,
       token_digest: tokenDigest(authtoken.reveal()),
     }),

@@ -12,7 +12,7 @@ const errorKinds = {
   bad_request: {
     code: 3100,
     status: 400,
-    cause: 'The request is not well formed, or could be read in two ways, and was not forwarded.',
+    cause: 'The request is malformed or ambiguous, so it was not forwarded.',
     next: 'Correct the client; the page says what was wrong.',
     text: (reason: string) => `The request was not forwarded: ${reason}.`,
   },
@@ -54,7 +54,7 @@ const errorKinds = {
   head_timeout: {
     code: 3106,
     status: 408,
-    cause: 'The head of the request did not arrive in time.',
+    cause: 'The request headers did not arrive in time.',
     next: 'Try again; if the error persists, check the network.',
     text: () => 'The request did not arrive in time.',
   },
@@ -90,8 +90,7 @@ const errorKinds = {
   too_many_bodies: {
     code: 3111,
     status: 503,
-    cause:
-      'Too many bodies that must be verified as a whole are being received, from this address or in total.',
+    cause: 'Too many request bodies are being checked, from this address or in total.',
     next: 'Try again shortly.',
     text: () => 'Too many request bodies are being checked right now. Try again shortly.',
   },
@@ -196,7 +195,7 @@ const errorKinds = {
     code: 3208,
     status: 401,
     cause: 'The endpoint requires a user name and password.',
-    next: 'Send them.',
+    next: 'Enter them, or send them in an `Authorization` header.',
     // Scripts look for the first two words.
     text: () => '401 Unauthorized: this endpoint requires a user name and password.',
   },
@@ -221,7 +220,7 @@ const errorKinds = {
       'The `auth_cookie_domain` of the sign-in is not a domain above the host that the account of the endpoint has reserved, so every request is denied.',
     next: 'Its owner has to reserve the domain or correct the traffic policy.',
     text: (domain: string) =>
-      `The sign-in of this endpoint is misconfigured: ${domain} is no domain that its cookies may have. Contact the owner.`,
+      `The sign-in of this endpoint is misconfigured: ${domain} is not a domain that its cookies may have. Contact the owner.`,
   },
   module_broken: {
     code: 3212,
@@ -237,7 +236,7 @@ const errorKinds = {
     status: 500,
     cause:
       'The traffic policy of the endpoint could not be applied to this request: an interpolated expression failed or took too long.',
-    next: 'Its owner finds the reason in the log of the server.',
+    next: 'Its owner can find the reason in the log of the server.',
     text: () => 'The traffic policy of this endpoint could not be applied, so the request was denied.',
   },
   policy_denied: {
@@ -391,7 +390,7 @@ const errorKinds = {
   internal: {
     code: 3199,
     status: 500,
-    cause: 'An internal error of the server.',
+    cause: 'Internal server error.',
     next: 'Report the ID on the page to the operator, who finds it in the log.',
     text: (id: string) => `Something went wrong. If it happens again, report the ID ${id}.`,
   },

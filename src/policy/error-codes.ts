@@ -1,6 +1,7 @@
 import type { ErrorExplanation } from '../base/error-explanation.ts'
 
-const file = 'Correct the place that the message names; the server reports all mistakes of a policy at once.'
+const file =
+  'Correct the policy at the place that the message names; the server reports all errors in a policy at once.'
 
 /** The mistakes of traffic policies. The numbers are those of the original service. */
 export const policyErrors: readonly (ErrorExplanation & { readonly code: number })[] = [

@@ -19,7 +19,7 @@ const number = nullable(plain<number>(Type.Number(), 0))
 
 const location = object(
   {
-    country_code: described(nullable(text(8)), 'The country in two letters.'),
+    country_code: described(nullable(text(8)), 'The two-letter country code.'),
     latitude: described(number, 'The latitude in degrees.'),
     longitude: described(number, 'The longitude in degrees.'),
     lat_long_radius_km: described(number, 'The accuracy of the coordinates, in kilometers.'),
@@ -29,11 +29,11 @@ const location = object(
 
 const browserSession = object(
   {
-    user_agent: described(userAgent, 'What the browser says it is.'),
+    user_agent: described(userAgent, 'The browser and its operating system, from its User-Agent header.'),
     ip_address: described(text(64), 'The IP address of the sign-in.'),
     location: described(
       nullable(location),
-      'Where that address is; null unless data about addresses was imported.',
+      'The location of that address; null unless IP data was imported.',
     ),
   },
   { name: 'browser session' },
@@ -53,7 +53,7 @@ export const ApplicationSession = defineResource({
     ...identity,
     public_url: live(text(2048), 'Where the visitor signed in.'),
     browser_session: live(browserSession, 'The browser of the visitor.'),
-    application_user: live(nullable(reference(['au'], 'application_user_id')), 'Who signed in.'),
+    application_user: live(nullable(reference(['au'], 'application_user_id')), 'The visitor who signed in.'),
     last_active: live(text(64), 'When the visitor last sent a request, to the minute.'),
     expires_at: live(text(64), 'When the session ends without further requests.'),
     endpoint: live(nullable(reference(['ep'], 'endpoint_id')), 'The endpoint; null for an edge.'),

@@ -3,7 +3,7 @@ import { described, idOf, text } from './value.ts'
 /** The user or bot that owns a credential; the caller by default, or another one named by an administrator. */
 export const owner = described(
   idOf(['usr', 'bot']),
-  'The user or bot user that owns it; you by default. Only administrators can name another owner.',
+  'The user or bot user that owns it; you by default. Only administrators can choose another owner.',
 )
 
 /** The secret of a credential. Only its digest is stored. */

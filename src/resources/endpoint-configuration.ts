@@ -19,7 +19,7 @@ function acts(module: ModuleName, type: string): boolean {
 export const EndpointConfiguration = defineResource({
   name: 'endpoint configuration',
   description:
-    'Modules for the endpoints of agents at reserved domains and addresses; kept for older clients, use edges instead.',
+    'Modules for the endpoints of agents at reserved domains and addresses. Kept for older clients; use edges instead.',
   path: '/endpoint_configurations',
   prefix: 'ec',
   listKey: 'endpoint_configurations',

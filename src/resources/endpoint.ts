@@ -32,7 +32,7 @@ const url = text(2048, (value) => {
  */
 export const Endpoint = defineResource({
   name: 'endpoint',
-  description: 'Addresses that are online: of agents, of edges, and cloud endpoints.',
+  description: 'Public addresses that are online, served by agents, edges or cloud endpoints.',
   path: '/endpoints',
   prefix: 'ep',
   listKey: 'endpoints',
@@ -68,11 +68,11 @@ export const Endpoint = defineResource({
     ),
     pooling_enabled: editable(
       flag(false),
-      'Whether several endpoints, of agents and of the cloud, can share the URL.',
+      'Whether several endpoints, including those of agents, can share the URL.',
     ),
     pooling_weight: editable(
       integer(0, MAX_WEIGHT, 1),
-      'Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint of weight 0 gets traffic only while all others have 0 or are unreachable.',
+      'Its share of the traffic where endpoints share the URL, relative to the others; from 0 to 10000. An endpoint with weight 0 gets traffic only while all others have weight 0 or are unreachable.',
       1,
     ),
     pools: live(
@@ -104,7 +104,7 @@ export const Endpoint = defineResource({
     upstream_protocol: live(text(16), 'The protocol of the upstream service.'),
     traffic_policy: editable(
       required(secret(text(MAX_POLICY_BYTES), 'shown')),
-      'The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection.',
+      'The traffic policy, in YAML or JSON. The policy of a cloud endpoint must end every request or connection; other endpoints may have none.',
       'on_http_request: [{actions: [{type: deny}]}]',
     ),
     /** Tells the members of a pool apart: its id, or empty where it is alone at its URL. */

@@ -59,7 +59,7 @@ const auth = described(
                 cloud_access_key_id: described(required(text(255, nonEmpty)), 'The ID of the access key.'),
                 cloud_secret_access_key: described(
                   required(secret(text(1024, nonEmpty), 'redacted')),
-                  'The secret of the access key. Never returned.',
+                  'The secret of the access key. Never shown again.',
                 ),
               },
               { name: 'CloudCredentials' },
@@ -75,7 +75,7 @@ const auth = described(
       },
     ),
   ),
-  'How to sign in to AWS: a role or an access key.',
+  'How to authenticate with AWS: a role or an access key.',
 )
 
 const firehose = object({
@@ -105,7 +105,7 @@ const cloudWatchLogs = object({
 const datadog = object({
   api_key: described(
     required(secret(text(1024, nonEmpty), 'redacted')),
-    'The Datadog API key. Never returned.',
+    'The Datadog API key. Never shown again.',
   ),
   ddtags: described(text(4096), 'Tags to send with events.'),
   service: described(text(255), 'The service name to send with events.'),
@@ -124,7 +124,7 @@ const azureMonitor = object({
   client_id: described(required(text(255, nonEmpty)), 'The ID of the application.', 'your client ID'),
   client_secret: described(
     required(secret(text(1024, nonEmpty), 'redacted')),
-    'The secret of the application. Never returned.',
+    'The secret of the application. Never shown again.',
     'your client secret',
   ),
   logs_ingestion_uri: described(required(httpUrl(2048)), 'The URL of the logs ingestion endpoint.'),
@@ -154,7 +154,7 @@ const webhook = object({
   url: described(required(httpUrl(2048)), 'The URL that receives the events.'),
   secret: described(
     required(secret(text(255, webhookSecret), 'redacted')),
-    'The secret with which requests are signed. Never returned.',
+    'The secret with which requests are signed. Never shown again.',
   ),
 })
 
@@ -222,7 +222,7 @@ export const EventDestination = defineResource({
       },
       'The format of events. The only supported format is json.',
     ),
-    target: editable(required(eventTarget), 'Where the events are sent. Exactly one target is set.', {
+    target: editable(required(eventTarget), 'Where the events are sent. Choose exactly one target.', {
       webhook: { url: 'https://hooks.example.com/events', secret: 'a long random secret' },
     }),
     status: live(nullable(status), 'The state of deliveries.'),

@@ -122,10 +122,7 @@ export const certificatePolicy = described(
         choice(['letsencrypt'], 'letsencrypt'),
         'The certificate authority to request certificates from.',
       ),
-      private_key_type: described(
-        choice(['rsa', 'ecdsa'], 'rsa'),
-        'The type of the key of issued certificates.',
-      ),
+      private_key_type: described(choice(['rsa', 'ecdsa'], 'rsa'), 'The key type of issued certificates.'),
     }),
   ),
   'How certificates are issued and renewed automatically. Leave it unset to use certificates of your own.',

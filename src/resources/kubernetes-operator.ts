@@ -60,7 +60,7 @@ export const KubernetesOperator = defineResource({
     deployment: editable(mergingUpdates(deployment), 'Where the operator runs.'),
     binding: editable(
       nullable(mergingUpdates(binding)),
-      'Which endpoints are bound to the cluster; null for none.',
+      'Which endpoints are bound to the cluster. Without it, none are.',
     ),
   },
 })

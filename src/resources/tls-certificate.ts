@@ -20,7 +20,7 @@ export const TlsCertificate = defineResource({
     ),
     private_key_pem: writeOnly(
       required(secret(text(65_536), 'redacted')),
-      'The private key in PEM format. It is stored encrypted and never returned.',
+      'The private key in PEM format. It is stored encrypted and never shown again.',
       '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n',
     ),
     subject_common_name: assigned(name, 'The common name of the subject.'),

@@ -19,7 +19,7 @@ export const TunnelSession = defineResource({
       'The tunnel credential or SSH key that started the session.',
     ),
     ip: live(text(64), 'The source IP address.'),
-    metadata: live(text(4096), 'The metadata from the configuration of the agent.'),
+    metadata: live(text(4096), 'The metadata that the agent is configured with.'),
     os: live(text(64), 'The operating system of the agent.'),
     region: live(text(16), 'The region of the server.'),
     started_at: live(text(64), 'When it started, in RFC 3339 format.'),
@@ -29,7 +29,7 @@ export const TunnelSession = defineResource({
         object(
           {
             ip: described(text(64), 'The source IP address of the connection.'),
-            region: described(text(16), 'The region of the server that it ends at.'),
+            region: described(text(16), 'The region of the server at the other end.'),
             started_at: described(text(64), 'When it was opened, in RFC 3339 format.'),
           },
           { name: 'leg' },

@@ -15,7 +15,7 @@ export const Tunnel = defineResource({
     started_at: live(text(64), 'When it started, in RFC 3339 format.'),
     region: live(text(16), 'The region of the server.'),
     forwards_to: live(text(2048), 'The local address that the tunnel forwards to.'),
-    metadata: live(text(4096), 'The metadata from the configuration of the agent.'),
+    metadata: live(text(4096), 'The metadata that the agent is configured with.'),
     tunnel_session: live(reference(['ts'], 'tunnel_session_id'), 'The session of the tunnel.'),
     proto: live(nullable(text(16)), 'The protocol: http, https, tcp or tls.'),
     public_url: live(nullable(text(2048)), 'The public URL.'),

@@ -20,7 +20,7 @@ export const User = defineResource({
           /^[^@\s]+@[^@\s]+$/.test(value) ? undefined : `"${value}" is not an email address.`,
         ),
       ),
-      'The email address, which is also the name to sign in with.',
+      'The email address, which is also the sign-in name.',
       'ada@example.com',
     ),
     name: editable(name(255), 'The display name.', 'Ada Lovelace'),

@@ -19,7 +19,7 @@ export const VaultSecret = defineResource({
     updated_at: assigned(text(64), 'When it last changed.'),
     name: editable(
       required(vaultName),
-      'The name by which traffic policies find the secret. Unique in its vault.',
+      'The name by which traffic policies find the secret. It must be unique in its vault.',
       'github',
     ),
     value: editable(
@@ -29,14 +29,14 @@ export const VaultSecret = defineResource({
           'redacted',
         ),
       ),
-      'The secret value. It is never returned.',
+      'The secret value. It is never shown again.',
       'a secret value',
     ),
     // One of the two is required: the API resolves a name to the id.
     vault: fixed(reference(['vault'], 'vault_id'), 'The vault that the secret belongs to.'),
     vault_name: fixed(
       text(255),
-      'The name of the vault that the secret belongs to. A creation gives it or vault_id.',
+      'The name of the vault that the secret belongs to. Give this or vault_id to create a secret.',
     ),
     created_by: assigned(author('created_by_id'), 'The user or bot user who created it.'),
     last_updated_by: assigned(author('last_updated_by_id'), 'The user or bot user who changed it last.'),

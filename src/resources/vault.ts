@@ -22,7 +22,7 @@ export const Vault = defineResource({
     updated_at: assigned(text(64), 'When it last changed.'),
     name: editable(
       required(vaultName),
-      'The name by which traffic policies find the vault. Unique in the account.',
+      'The name by which traffic policies find the vault. It must be unique in the account.',
       'webhooks',
     ),
     created_by: assigned(authorId, 'The user or bot user who created it.'),

@@ -32,8 +32,7 @@ const token = object({
 
 export const jwtValidation = defineAction({
   type: 'jwt-validation',
-  description:
-    'Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid.',
+  description: 'Admits only requests with valid JSON Web Tokens from an issuer of your choice.',
   example: {
     issuer: { allow_list: [{ value: 'https://login.example.com/' }] },
     audience: { allow_list: [{ value: 'shop' }] },

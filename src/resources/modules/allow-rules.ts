@@ -22,7 +22,7 @@ export const emailRules = {
 export const groupRules = {
   authorized_groups: described(
     list(text(255), { maxItems: 200 }),
-    'Admits only members of one of these groups. Without groups, everyone who can sign in.',
+    'Admits only members of one of these groups. Without groups, everyone who can sign in is admitted.',
   ),
 }
 

@@ -64,10 +64,14 @@ export const BasicAuth = defineModule(
       choice(['agent'], 'agent'),
       'Where the credentials come from: the agent that serves the endpoint.',
     ),
-    realm: described(text(255, realmError), 'What browsers call the protected area.', 'Staff only'),
+    realm: described(
+      text(255, realmError),
+      'The name that browsers show for the protected area.',
+      'Staff only',
+    ),
     allow_options: described(
       flag(false),
-      'Whether OPTIONS requests pass without credentials, as CORS preflight requests have to.',
+      'Whether OPTIONS requests pass without credentials, as CORS preflight requests need to.',
     ),
   },
   { endpoint: option },

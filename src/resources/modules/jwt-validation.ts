@@ -12,7 +12,7 @@ const allowList = (name: string, minItems: number) =>
       allow_list: described(
         list(
           object(
-            { value: described(required(named(2048)), 'Compared exactly.') },
+            { value: described(required(named(2048)), 'The exact value.') },
             { name: `${name} of a token` },
           ),
           { minItems, maxItems: 20 },
@@ -27,15 +27,15 @@ const token = object(
   {
     type: described(
       choice(['jwt', 'at+jwt', 'it+jwt', 'access_token', 'id_token', 'plain'], 'jwt'),
-      'The kind of token; at+jwt and it+jwt require that typ in its header.',
+      'The kind of token. With at+jwt and it+jwt, the header of the token must have the same typ.',
     ),
-    method: described(choice(['header', 'body'], 'header'), 'Where the token is.'),
+    method: described(choice(['header', 'body'], 'header'), 'Where the request has the token.'),
     name: described(
       required(named(255)),
       'The name of the header, or of the field of a form or JSON body.',
       'Authorization',
     ),
-    prefix: described(text(255), 'What precedes the token, such as "Bearer ".', 'Bearer '),
+    prefix: described(text(255), 'The text before the token, such as "Bearer ".', 'Bearer '),
   },
   { name: 'expected token' },
 )
@@ -44,7 +44,7 @@ const signature = object(
   {
     allowed_algorithms: described(
       required(list(choice(JWS_ALGORITHMS, 'RS256'), { minItems: 1, maxItems: 10 })),
-      'How tokens may be signed.',
+      'The algorithms with which tokens may be signed.',
       ['RS256'],
     ),
     keys: described(
@@ -55,7 +55,7 @@ const signature = object(
               {
                 additional_jkus: described(
                   list(httpUrl(2048), { maxItems: 5 }),
-                  'URLs of key sets. Without them the configuration of the issuer names its own.',
+                  'URLs of key sets. Without any, those that the issuer announces are used.',
                 ),
               },
               { name: 'sources of token keys' },
@@ -74,14 +74,14 @@ const signature = object(
 /** Admits only requests with valid JSON Web Tokens. */
 export const JwtValidation = defineModule(
   'jwt_validation',
-  'Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid.',
+  'Admits only requests with valid JSON Web Tokens from an issuer of your choice.',
   {
-    issuer: described(required(allowList('issuer', 1)), 'Whose tokens are accepted.', {
+    issuer: described(required(allowList('issuer', 1)), 'The issuers whose tokens are accepted.', {
       allow_list: [{ value: 'https://id.example.com' }],
     }),
     audience: described(
       allowList('audience', 0),
-      'One of these has to be in the token; an empty list accepts any audience.',
+      'The token must contain one of these; an empty list accepts any audience.',
     ),
     http: described(
       required(
@@ -89,7 +89,7 @@ export const JwtValidation = defineModule(
           {
             tokens: described(
               required(list(token, { minItems: 1, maxItems: 5 })),
-              'All of them have to be in the request.',
+              'The request must contain all of them.',
             ),
           },
           { name: 'tokens of a request' },

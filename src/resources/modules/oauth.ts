@@ -103,7 +103,7 @@ export const Oauth = defineModule(
           },
         ),
       ),
-      'The provider at which visitors sign in. Exactly one is set.',
+      'The provider at which visitors sign in. Choose exactly one.',
       {
         github: {
           client_id: 'your client ID',

@@ -326,7 +326,7 @@ export const resourcePages: readonly ResourcePages[] = [
     ],
     extraFields: ['vault_name'],
     form: { omit: ['vault_name'], require: ['vault_id'] },
-    deleteWarning: 'Traffic policies that read it reject the traffic they read it for.',
+    deleteWarning: 'Traffic policies that read it reject the requests that need it.',
   },
   {
     prefix: 'cert',

@@ -73,7 +73,7 @@ export function SetPasswordPage({
               required
               value={password}
               onValue={setPassword}
-              hint="Long is better than complex: a few unrelated words are fine."
+              hint="Length matters more than complexity: a few unrelated words are fine."
             />
             <TextField
               label="Confirm password"

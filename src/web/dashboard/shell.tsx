@@ -183,7 +183,7 @@ function RoleGuard({ page, children }: { page: PageEntry; children: ReactNode })
   if (page.adminOnly ? role === 'admin' : page.changes === undefined || mayChange) return children
   return (
     <Page title={page.title}>
-      <EmptyState title="Not allowed" action={<ButtonLink to="/">Go to the start page</ButtonLink>}>
+      <EmptyState title="Not allowed" action={<ButtonLink to="/">Go to the overview</ButtonLink>}>
         {role === 'read_only' && !page.adminOnly
           ? 'Your role can view this account, but not change it. Ask an administrator for another role.'
           : 'Only administrators can open this page.'}
@@ -195,7 +195,7 @@ function RoleGuard({ page, children }: { page: PageEntry; children: ReactNode })
 function NotFound({ path }: { path: string }) {
   return (
     <Page title="Not found">
-      <EmptyState title="Page not found" action={<ButtonLink to="/">Go to the start page</ButtonLink>}>
+      <EmptyState title="Page not found" action={<ButtonLink to="/">Go to the overview</ButtonLink>}>
         There is no page at {path}. The link may be from another version of the dashboard.
       </EmptyState>
     </Page>

@@ -53,7 +53,7 @@ export function ChangePassword() {
           value={next}
           onValue={setNext}
           error={errorAt('new')}
-          hint="Long is better than complex: a few unrelated words are fine."
+          hint="Length matters more than complexity: a few unrelated words are fine."
         />
         <TextField
           label="Confirm new password"

@@ -69,7 +69,7 @@ export function RecoveryCodes({
             value={password}
             onValue={setPassword}
             error={errorText}
-            hint="Codes that you have not used stop working."
+            hint="Your unused codes stop working."
           />
           <div className="form-actions">
             <Button type="submit" busy={busy}>

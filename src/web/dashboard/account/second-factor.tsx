@@ -115,7 +115,7 @@ export function SecondFactor() {
 function Enrollment({ offer }: { offer: SecondFactorOffer }) {
   return (
     <>
-      <p>Scan the code with your authenticator app, or add an account with the secret.</p>
+      <p>Scan the code with your authenticator app, or enter the secret there.</p>
       {offer.qr_code && (
         <QrCode rows={offer.qr_code} label="QR code of the second factor for your authenticator app" />
       )}

@@ -1,5 +1,5 @@
 const ACRONYMS = new Set(
-  'acl api arn ca cidr crl dns http https id ids ip ips jws jwt oauth ocsp oidc pem rsa saml sni ssh ssl sso tcp tls ttl uri url urls xml'.split(
+  'acl api arn ca cidr crl csr dns http https id ids ip ips jws jwt oauth ocsp oidc pem rsa saml sni ssh ssl sso tcp tls ttl uri url urls xml'.split(
     ' ',
   ),
 )
@@ -57,6 +57,9 @@ const LABELS: Readonly<Record<string, string>> = {
   options_passthrough: 'Pass OPTIONS requests',
   rolling_window: 'Window (seconds)',
   terminate_at: 'Terminate TLS at',
+  updated_at: 'Updated',
+  started_at: 'Started',
+  principal: 'User',
   tripped_duration: 'Open duration (seconds)',
   volume_threshold: 'Minimum requests',
   creds: 'Access key',

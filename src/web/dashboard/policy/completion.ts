@@ -19,7 +19,7 @@ export interface Completions {
 const MAX_OPTIONS = 50
 const RULE_KEYS = [
   ['name', 'shown in logs and trials'],
-  ['expressions', 'all of them have to be true'],
+  ['expressions', 'all must be true'],
   ['actions', 'run in order'],
 ] as const
 

@@ -51,7 +51,7 @@ export default function PolicyEditor({
     <div className="policy-editor">
       {examples.length > 0 && (
         <div className="policy-gallery">
-          <span className="quiet">Begin with:</span>
+          <span className="quiet">Start with:</span>
           {examples.map(({ title, text }) => (
             <Button key={title} kind="quiet" onClick={() => insert(0, value.length, text)}>
               {title}

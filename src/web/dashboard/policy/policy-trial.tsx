@@ -79,7 +79,8 @@ export function PolicyTrial({
     <details className="more policy-trial">
       <summary>Try a request</summary>
       <p className="quiet">
-        Nothing is called or counted: actions that reach outside are described, and secrets are not read.
+        No calls are made and nothing is counted: actions that would call other servers are only described,
+        and secrets are not read.
       </p>
       <Field label="Method">
         {(control) => (

@@ -30,7 +30,7 @@ export default function VaultSecrets({ item }: ExtraProps) {
       form={FORM}
       mayChange={useCanChangeAt('/vault_secrets')}
       emptyText="Add one, then read it in a traffic policy with secrets.get. Its value is never shown again."
-      deleteWarning="Traffic policies that read it reject the traffic they read it for."
+      deleteWarning="Traffic policies that read it reject the requests that need it."
     />
   )
 }

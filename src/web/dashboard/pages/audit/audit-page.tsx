@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   },
   { title: 'Person', render: (record) => <Person record={record} /> },
   {
-    title: 'What',
+    title: 'Action',
     render: ({ action, kind, object, changes }) => (
       <>
         {describeAction(kind, action)} {object && <IdLink id={object} />}

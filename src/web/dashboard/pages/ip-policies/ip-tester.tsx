@@ -69,8 +69,8 @@ function Restrictions({ restrictions }: { restrictions: AddressCheck['restrictio
       <ul>
         {restrictions.map(({ id, type, enforced, allowed, because }) => (
           <li key={id}>
-            It {allowed ? 'can' : enforced ? 'cannot' : 'could not, once this is enforced,'}{' '}
-            {RESTRICTED_ACTIONS[type] ?? type}. {because}
+            {allowed || enforced ? 'It' : 'Once this restriction is enforced, it'}{' '}
+            {allowed ? 'can' : 'cannot'} {RESTRICTED_ACTIONS[type] ?? type}. {because}
           </li>
         ))}
       </ul>

@@ -22,7 +22,7 @@ const DASHBOARD_ACTIONS: Readonly<Record<string, string>> = {
   set_password: 'Set a password with a link',
   change_password: 'Changed a password',
   invite_user: 'Invited a user with a link',
-  offer_second_factor: 'Began to set up a second factor',
+  offer_second_factor: 'Started to set up a second factor',
   confirm_second_factor: 'Switched the second factor on',
   remove_second_factor: 'Switched the second factor off',
   renew_recovery_codes: 'Created new recovery codes',

@@ -138,7 +138,7 @@ function EdgelessNotice() {
   if (!platform || platform.http_url !== null || platform.https_url !== null) return null
   return (
     <Notice>
-      Other nodes of this platform serve the visitors, and each node counts only its own traffic: the plots
+      Other nodes of this platform serve the visitors, and each node counts only its own traffic: the charts
       here stay empty.
     </Notice>
   )
