@@ -117,6 +117,39 @@ test('a backend in use lists its referrers and cannot be deleted', async (t) => 
   assert.equal((await call('GET', `/backends/http_response/${fixed.id}`)).status, 200)
 })
 
+test('among many backends, the list and the forms show the newest and find the others', async (t) => {
+  const { call } = dashboard.platform
+  const old = await call.create('/backends/static', { address: 'old.example.com:80', description: 'Oldest' })
+  const group = await call.create('/backends/failover', { backends: [old.id], description: 'Many' })
+  for (let index = 1; index <= 55; index++)
+    await call.create('/backends/static', { address: `n${index}.example.com:80`, description: `New ${index}` })
+  const { page, pageErrors } = await dashboard.open(t, '/backends')
+  const table = page.getByRole('table', { name: 'Backends' })
+
+  await table.getByRole('link', { name: 'New 55', exact: true }).waitFor()
+  const firstPage = await table.getByRole('link').count()
+  await page.getByRole('button', { name: 'Next' }).click()
+  await table.getByRole('link', { name: 'Oldest' }).waitFor()
+  await page.getByRole('searchbox', { name: 'Search backends' }).fill('many')
+  await assertText(table, /^Backend[\s\S]*Many\s+Failover\s+first reachable\s+ready/)
+  const found = await table.getByRole('link').count()
+  await table.getByRole('link', { name: 'Many' }).click()
+  await page.getByRole('button', { name: 'Edit' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Oldest (old.example.com:80)').waitFor()
+  await dialog.getByRole('searchbox', { name: 'Search backends' }).fill('n3.example')
+  const choose = dialog.locator('.child-add select')
+  await choose.selectOption({ label: 'New 3 (n3.example.com:80)' })
+  await dialog.getByRole('searchbox', { name: 'Search backends' }).fill('nothing like this')
+  await dialog.getByText('No matches').waitFor()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+
+  const { body } = await call('GET', `/backends/failover/${group.id}`)
+  assert.deepEqual([firstPage, found, body.backends.length], [50, 1, 2])
+  assert.deepEqual(pageErrors, [])
+})
+
 test('backends are accessible in both themes and on a phone', async (t) => {
   const { call } = dashboard.platform
   const group = await call.create('/backends/tunnel_group', { labels: { app: `shop` } })

@@ -41,7 +41,7 @@ test('an IP policy reports whether it allows an address, and which rule decides'
   assert.match(allowed, /The rule for 198\.51\.100\.0\/24 allows it/)
   assert.match(allowed, /It can call the API/)
   assert.match(denied, /The rule for 198\.51\.100\.7\/32 denies it, and a deny always wins/)
-  assert.match(denied, /could not, once this is enforced, call the API/)
+  assert.match(denied, /Once this restriction is enforced, it cannot call the API/)
   assert.match(unmatched, /No rule allows it/)
   assert.match(fieldError, /"somewhere" is not an IPv4 or IPv6 address/)
   assert.deepEqual(
