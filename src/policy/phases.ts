@@ -9,9 +9,9 @@ export const PHASES = [
 /** When the rules of each phase run. */
 export const PHASE_DESCRIPTIONS: Readonly<Record<PhaseName, string>> = {
   on_tcp_connect: 'A client has connected. The only phase of `tcp` and `tls` endpoints.',
-  on_http_request: 'The head of a request has arrived.',
+  on_http_request: 'The headers of a request have arrived.',
   on_http_response:
-    'The head of the response has arrived, or `custom-response`, `deny` or `redirect` made one.',
+    'The headers of the response have arrived, or `custom-response`, `deny` or `redirect` made one.',
   on_event_stream_message: 'A message of an event stream (`text/event-stream`) has arrived.',
 }
 

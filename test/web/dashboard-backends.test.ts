@@ -122,7 +122,10 @@ test('among many backends, the list and the forms show the newest and find the o
   const old = await call.create('/backends/static', { address: 'old.example.com:80', description: 'Oldest' })
   const group = await call.create('/backends/failover', { backends: [old.id], description: 'Many' })
   for (let index = 1; index <= 55; index++)
-    await call.create('/backends/static', { address: `n${index}.example.com:80`, description: `New ${index}` })
+    await call.create('/backends/static', {
+      address: `n${index}.example.com:80`,
+      description: `New ${index}`,
+    })
   const { page, pageErrors } = await dashboard.open(t, '/backends')
   const table = page.getByRole('table', { name: 'Backends' })
 

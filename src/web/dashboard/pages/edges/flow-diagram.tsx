@@ -52,7 +52,7 @@ export function FlowDiagram({
             icon="entrance"
             title={flow.hostports[0] ?? 'No name yet'}
             summary={summarizeHostports(flow)}
-            state={flow.hostports.length === 0 ? 'broken' : 'on'}
+            state={flow.hostports.length === 0 ? 'idle' : 'on'}
             onClick={() => onOpen({ kind: 'edge' })}
           />
         </li>

@@ -65,7 +65,7 @@ export const MODULES = {
   jwt_validation: {
     icon: 'M8 1.500 13.500 4v4c0 3-2.300 5.500-5.500 6.500C4.800 13.500 2.500 11 2.500 8V4zM5.500 8l2 2 3-4',
     title: 'JSON Web Tokens',
-    action: 'admits only requests with a valid token of an issuer you trust',
+    action: 'admits only requests with a valid token from an issuer you trust',
     summary: ({ issuer }) =>
       list((issuer as { allow_list?: unknown } | undefined)?.allow_list)
         .map((item) => String((item as { value?: unknown }).value))
