@@ -1,15 +1,18 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** The Debian package of each program that a test of packages may need. */
+/** The Debian package of each program that a test of packages may need; undefined where there is none. */
 const PACKAGES = {
   buildah: 'buildah',
   chromium: 'chromium',
   debootstrap: 'debootstrap',
   'dpkg-deb': 'dpkg',
+  etcd: 'etcd-server',
   go: 'golang-go',
   ip: 'iproute2',
   java: 'default-jdk-headless',
+  'kube-apiserver': undefined,
+  kubectl: 'kubectl',
   mvn: 'maven',
   python3: 'python3-venv',
   'ssh-keygen': 'openssh-client',
@@ -27,6 +30,7 @@ export function reasonToSkip(...programs: (keyof typeof PACKAGES)[]): string | f
   if (process.getuid?.() !== 0) return 'needs root'
   const missing = programs.filter((name) => !directories.some((path) => existsSync(join(path, name))))
   if (missing.length === 0) return false
-  const packages = missing.map((name) => PACKAGES[name]).join(' ')
-  return `needs ${missing.join(' and ')}: apt-get install -y ${packages}`
+  const packages = missing.flatMap((name) => PACKAGES[name] ?? [])
+  const hint = packages.length === 0 ? '' : `: apt-get install -y ${packages.join(' ')}`
+  return `needs ${missing.join(' and ')}${hint}`
 }
