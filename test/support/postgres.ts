@@ -82,7 +82,7 @@ export async function startPostgres(
     port: String(port),
     listen_addresses: '127.0.0.1',
     unix_socket_directories: root,
-    max_connections: '100',
+    max_connections: '300',
     shared_buffers: '64MB',
     ...settings,
   }
