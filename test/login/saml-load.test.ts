@@ -81,7 +81,9 @@ test('no message of an unauthenticated client blocks the event loop', async (t) 
 })
 
 test('invalid messages are rate limited per client, and valid ones are not counted', async (t) => {
-  const { platform, signIn, saml, url } = await startSamlProcess(t, ['--login-rate-limit', '3'])
+  // Workers divide the limit.
+  const flags = ['--login-rate-limit', '3', '--workers', '1']
+  const { platform, signIn, saml, url } = await startSamlProcess(t, flags)
   const post = (address: string, method = 'POST') =>
     platform.fetch(address, {
       method,
