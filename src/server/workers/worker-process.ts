@@ -76,7 +76,7 @@ async function start({ number, args, limits, listenerUrl, isSuccessor }: WorkerS
 }
 
 function createMethods(
-  { foundation, traffic: { edge, registry, cluster } }: Parts,
+  { foundation, traffic: { edge, cluster } }: Parts,
   stop: () => Promise<void>,
 ): WorkerMethods {
   const { addresses, metrics, store, listeners, worker, nodeId, settings } = foundation
@@ -86,8 +86,6 @@ function createMethods(
     async applyChanges() {
       await store.catchUp()
       await edge.scopes.flush()
-      // A credential that was deleted has ended sessions here.
-      await registry.published()
     },
     metrics: () => metrics.getMetricsAsJSON(),
     totals: edge.traffic.totals,

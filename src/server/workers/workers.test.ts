@@ -145,6 +145,23 @@ for (const [name, databaseFlags] of Object.entries(databases))
     await server.stop()
   })
 
+test('sessions are listed as soon as their agent is online, and no longer once their credential is deleted', async (t) => {
+  const server = await startWorkers(t)
+  const call = createClient(server.url, server.apiKey)
+  const listed = async () =>
+    (await call('GET', '/tunnel_sessions')).body.tunnel_sessions.map(
+      ({ credential }: { credential: { id: string } }) => credential.id,
+    )
+
+  for (let round = 0; round < 6; round++) {
+    const { id, token } = await call.create('/credentials', {})
+    await startAgent(t, server, token)
+    assert.deepEqual(await listed(), [id])
+    await call('DELETE', `/credentials/${id}`)
+    assert.deepEqual(await listed(), [])
+  }
+})
+
 test('a stop lets requests at workers finish, and ends all processes', async (t) => {
   const server = await startWorkers(t)
   const upstreamHasIt = Promise.withResolvers<() => void>()
