@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { eventuallyEqual } from '../support/eventually.ts'
-import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
+import { goTo, goToLoaded, startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertText, readText } from './inspected.ts'
 
 let dashboard: TestDashboard
@@ -275,4 +275,29 @@ test('the Content-Security-Policy blocks injected code, and the pages comply wit
     pageErrors.length > 0 && pageErrors.every((text) => /Content Security|TrustedScript|trusted/i.test(text)),
     pageErrors.join(),
   )
+})
+
+test('tables fit every width between a phone and a desktop', async (t) => {
+  const { call } = dashboard.platform
+  await call.create('/reserved_domains', { domain: 'a-rather-long-name.example.com' })
+  await call.create('/edges/https', {
+    description: 'An edge with a name of several words',
+    hostports: ['a-rather-long-name.example.com:443'],
+  })
+  const policy = await call.create('/ip_policies', { description: 'Offices' })
+  await call.create('/ip_policy_rules', {
+    ip_policy_id: policy.id,
+    action: 'deny',
+    cidr: '2001:db8:1:2:3:4::/96',
+    description: 'The branch in the north',
+  })
+  const { page } = await dashboard.open(t, '/edges')
+
+  for (const path of ['/edges', '/domains', `/ip-policies/${policy.id}`, '/users'])
+    for (const width of [641, 700, 781, 861, 900, 950, 1000]) {
+      await page.setViewportSize({ width, height: 800 })
+      await goToLoaded(page, path)
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      assert.ok(overflow <= 0, `${path} is ${overflow} px too wide at ${width} px`)
+    }
 })
