@@ -1,6 +1,7 @@
+import { escapeHtml } from '../base/html.ts'
 import { type ErrorPage, type ErrorPagePlaceholder, PLACEHOLDER } from '../resources/index.ts'
 import type { OwnedRecord, Snapshot } from './snapshot.ts'
-import { commonFields, escapeHtml } from './visitor-page.ts'
+import { commonFields } from './visitor-page.ts'
 
 /** The values of a page's placeholders. */
 export type PlaceholderValues = Readonly<Record<ErrorPagePlaceholder, string>>

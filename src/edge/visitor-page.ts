@@ -1,18 +1,6 @@
 import { createHash } from 'node:crypto'
+import { escapeHtml } from '../base/html.ts'
 import type { VisitorTexts } from './visitor-texts.ts'
-
-const ESCAPES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Escapes text for HTML. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character]!)
-}
 
 const STYLE = `
 :root{color-scheme:light dark;--paper:light-dark(#faf9f6,#171614);--raised:light-dark(#fff,#1f1e1b);--line:light-dark(#dcd8cf,#3a3732);

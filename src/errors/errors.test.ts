@@ -86,7 +86,7 @@ test('pages escape their texts and mark code', () => {
 
   const page = renderExplanation(entry)
 
-  assert.match(page, /<h1>ERR_ADIT_1<\/h1><p>A &#38; B, status 400<\/p>/)
-  assert.match(page, /It is &#60;b&#62;\./)
+  assert.match(page, /<h1>ERR_ADIT_1<\/h1><p>A &amp; B, status 400<\/p>/)
+  assert.match(page, /It is &lt;b&gt;\./)
   assert.match(page, /Run <code>x<\/code>\./)
 })

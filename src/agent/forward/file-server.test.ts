@@ -49,7 +49,7 @@ test('a directory serves its index, or an escaped listing', async () => {
 
   const { body } = await get('/')
   assert.match(body, /href="\.\/sub%20dir\/"/)
-  assert.match(body, /&#60;img&#62;\.html/)
+  assert.match(body, /&lt;img&gt;\.html/)
   assert.doesNotMatch(body, /\.env|<img>/)
 })
 

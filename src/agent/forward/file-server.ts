@@ -5,6 +5,7 @@ import { join, sep } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { contentTypeOf } from '../../base/content-type.ts'
+import { escapeHtml } from '../../base/html.ts'
 
 /** Serves a directory on connections passed to `serve`; it opens no port. */
 export interface FileServer {
@@ -156,10 +157,6 @@ async function sendListing(
     'X-Content-Type-Options': 'nosniff',
   })
   response.end(request.method === 'HEAD' ? undefined : page)
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 function sendError(response: ServerResponse, status: number, message: string): void {

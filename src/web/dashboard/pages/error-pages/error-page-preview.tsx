@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import { escapeHtml } from '../../../../base/html.ts'
 import './error-page-preview.css'
 
 /** Waits until typing pauses. */
@@ -42,9 +43,6 @@ function fillIn(html: string, values: Readonly<Record<string, string>>): string 
     escapeHtml(values[name] ?? placeholder),
   )
 }
-
-const escapeHtml = (text: string) =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 
 interface TrustedTypes {
   createPolicy(
