@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CleanupStack } from '../base/cleanup-stack.ts'
+import { collectWhenIdle } from '../base/collect-when-idle.ts'
 import { createDirectory } from '../base/create-directory.ts'
 import { createLog } from '../base/log.ts'
 import { startInOrder } from './lifecycle.ts'
@@ -36,6 +37,7 @@ export async function startParts(
     const control = wireControl(foundation, background, traffic, () => serving)
     const parts = { foundation, background, traffic, control }
     await startInOrder(cleanup, startOrder(parts))
+    cleanup.defer(collectWhenIdle())
     serving = true
     return {
       parts,

@@ -1,0 +1,38 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+const CHECK_INTERVAL_MS = 5_000
+/** The share of its time that the event loop of an idle process is busy at most. */
+const MAX_UTILIZATION = 0.05
+
+/**
+ * Collects the garbage of the start as soon as the process is idle, and gives its memory back: V8 does that only after many
+ * more allocations, which an idle process does not make (decision 255). Once; returns a function that cancels it.
+ */
+export function collectWhenIdle({
+  collect = collectAll,
+  intervalMs = CHECK_INTERVAL_MS,
+}: {
+  collect?: () => void
+  intervalMs?: number
+} = {}): () => void {
+  let last = performance.eventLoopUtilization()
+  const timer = setInterval(() => {
+    const current = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(current, last)
+    last = current
+    if (utilization > MAX_UTILIZATION) return
+    clearInterval(timer)
+    collect()
+  }, intervalMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/** V8 may stop honouring a flag that is set at run time; then nothing is collected here. */
+function collectAll(): void {
+  setFlagsFromString('--expose-gc')
+  const collect: NodeJS.GCFunction | undefined = runInNewContext('globalThis.gc')
+  // Only this flavor shrinks the heap.
+  collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}
