@@ -315,7 +315,7 @@ const ADAPTERS: readonly { readonly uses: RegExp; readonly adapter: string }[] =
     adapter: 'src/sessions/ssh/ssh2.ts',
   },
   { uses: /from '@xmldom\/xmldom'/, adapter: 'src/edge/login/saml-metadata.ts' },
-  { uses: /\bsetFlagsFromString\b|\brunInNewContext\b/, adapter: 'src/base/io/gc-pressure.ts' },
+  { uses: /\bsetFlagsFromString\b|\brunInNewContext\b/, adapter: 'src/base/garbage-collector.ts' },
   { uses: /\.transfer(?:ToFixedLength)?\(/, adapter: 'src/base/io/detach-buffer.ts' },
 ]
 

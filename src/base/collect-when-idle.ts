@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { loadGarbageCollector } from './garbage-collector.ts'
 
 const CHECK_INTERVAL_MS = 5_000
 /** The share of its time that the event loop of an idle process is busy at most. */
@@ -29,10 +28,7 @@ export function collectWhenIdle({
   return () => clearInterval(timer)
 }
 
-/** V8 may stop honouring a flag that is set at run time; then nothing is collected here. */
 function collectAll(): void {
-  setFlagsFromString('--expose-gc')
-  const collect: NodeJS.GCFunction | undefined = runInNewContext('globalThis.gc')
   // Only this flavor shrinks the heap.
-  collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  loadGarbageCollector()?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }

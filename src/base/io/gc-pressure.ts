@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { loadGarbageCollector } from '../garbage-collector.ts'
 
 /** Garbage that is worth a minor collection. With twice as much, V8 starts a major collection first after a busy time. */
 const COLLECT_THRESHOLD_BYTES = 4 * 1024 * 1024
@@ -13,7 +12,7 @@ let collectYoungGeneration: (() => void) | undefined
  * Notes that the backing store of a chunk is garbage, and starts a minor collection when enough has accumulated. The
  * buffers that Node's TLS reads into die young, but V8 counts them as external memory and runs major collections to find
  * them, several times a second during bulk transfers: two thirds of the edge's CPU time. A minor collection finds them
- * at a hundredth of the cost (decision 156, with the measurement and the risk of the flag below).
+ * at a hundredth of the cost (decision 156, with the measurement and the risk of the flag that it needs).
  */
 export function noteExternalGarbage(chunk: Buffer): void {
   transferredBytes += chunk.length
@@ -37,9 +36,7 @@ export function noteRecycled(bytes: number): void {
   transferredBytes += bytes
 }
 
-/** V8 may stop honouring a flag that is set at run time; then it collects by itself, as it does without us. */
 function createYoungCollector(): () => void {
-  setFlagsFromString('--expose-gc')
-  const collect: NodeJS.GCFunction | undefined = runInNewContext('globalThis.gc')
+  const collect = loadGarbageCollector()
   return () => void collect?.({ type: 'minor' })
 }
