@@ -3,10 +3,12 @@ import { loadGarbageCollector } from './garbage-collector.ts'
 const CHECK_INTERVAL_MS = 5_000
 /** The share of its time that the event loop of an idle process is busy at most. */
 const MAX_UTILIZATION = 0.05
+/** The pause grows with the heap: 0.15 s for that of a small server. */
+const MAX_HEAP_BYTES = 256 * 1024 * 1024
 
 /**
  * Collects the garbage of the start as soon as the process is idle, and gives its memory back: V8 does that only after many
- * more allocations, which an idle process does not make (decision 255). Once; returns a function that cancels it.
+ * more allocations, which an idle process does not make (decision 254). Once; returns a function that cancels it.
  */
 export function collectWhenIdle({
   collect = collectAll,
@@ -22,7 +24,7 @@ export function collectWhenIdle({
     last = current
     if (utilization > MAX_UTILIZATION) return
     clearInterval(timer)
-    collect()
+    if (process.memoryUsage().heapUsed < MAX_HEAP_BYTES) collect()
   }, intervalMs)
   timer.unref()
   return () => clearInterval(timer)
