@@ -101,7 +101,8 @@ function toOriginForm(method: string, target: string, scheme: string, host: stri
   const [, targetScheme = '', authority = '', rest = ''] = match
   if (targetScheme.toLowerCase() !== scheme)
     return badRequest('the scheme of its target is not that of the connection')
-  if (parseRequestedHost(authority)?.host !== host) return badRequest('its target and its Host field disagree')
+  if (parseRequestedHost(authority)?.host !== host)
+    return badRequest('its target and its Host field disagree')
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 
