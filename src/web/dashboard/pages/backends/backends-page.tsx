@@ -13,10 +13,11 @@ import {
   Time,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
-import { go, hrefTo } from '../../route.ts'
+import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { type BackendNode, resolveBackend } from '../edges/request-flow.ts'
 import { useLoad } from '../list-all.ts'
+import { type ListFilter, readListFilter, showListFilter } from '../list-filter.ts'
 import { useLive, versionOf } from '../live.ts'
 import { BACKENDS_PER_PAGE, type ListedBackends, listBackends } from './backends.ts'
 import { BACKEND_KIND_TEXTS, KIND_ORDER } from './kinds.ts'
@@ -26,7 +27,7 @@ import '../pages.css'
 export default function BackendsPage({ query }: PageProps) {
   const latest = useLive().samples.at(-1)
   const mayChange = useCanChange()
-  const filter = readFilter(query)
+  const filter = readListFilter(query, KIND_ORDER)
   const { search, kind, page } = filter
   const load = useLoad((signal) => listBackends({ search, kinds: kind ? [kind] : [], page }, signal), {
     everyMs: 30_000,
@@ -38,7 +39,8 @@ export default function BackendsPage({ query }: PageProps) {
       New backend
     </ButtonLink>
   )
-  const change = (changes: Partial<Filter>) => showFilter({ ...filter, page: 1, ...changes })
+  const change = (changes: Partial<ListFilter>) =>
+    showListFilter('/backends', { ...filter, page: 1, ...changes })
   return (
     <Page
       title="Backends"
@@ -85,30 +87,6 @@ export default function BackendsPage({ query }: PageProps) {
       )}
     </Page>
   )
-}
-
-/** What the address of the page says about the list. */
-interface Filter {
-  readonly search: string
-  readonly kind: string
-  readonly page: number
-}
-
-function readFilter(query: URLSearchParams): Filter {
-  return {
-    search: query.get('q') ?? '',
-    kind: KIND_ORDER.find((kind) => kind === query.get('kind')) ?? '',
-    page: Math.max(1, Math.trunc(Number(query.get('page'))) || 1),
-  }
-}
-
-/** Keeps the filter in the address, so that it survives a reload and the way back from a backend. */
-function showFilter({ search, kind, page }: Filter): void {
-  const query = new URLSearchParams()
-  if (search !== '') query.set('q', search)
-  if (kind !== '') query.set('kind', kind)
-  if (page > 1) query.set('page', String(page))
-  go(query.size === 0 ? '/backends' : `/backends?${query}`, { replace: true })
 }
 
 interface BackendRow {

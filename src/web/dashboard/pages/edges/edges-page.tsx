@@ -15,9 +15,10 @@ import {
   Time,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
-import { go, hrefTo } from '../../route.ts'
+import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { useLoad } from '../list-all.ts'
+import { type ListFilter, readListFilter, showListFilter } from '../list-filter.ts'
 import { useLive, versionOf } from '../live.ts'
 import { EDGE_KINDS, type EdgeListing, type EdgePage, hostOf } from './edges.ts'
 import { MODULES, type ModuleName } from './modules.ts'
@@ -101,37 +102,25 @@ export default function EdgesPage({ query }: PageProps) {
   )
 }
 
-/** What the address of the page says about the list. */
-interface Filter {
-  readonly search: string
-  readonly kind: string
+/** The filter of a list, with its order. */
+interface Filter extends ListFilter {
   readonly sort: Sort
-  readonly page: number
 }
 
 function readFilter(query: URLSearchParams): Filter {
   const sortKey = query.get('sort')
   return {
-    search: query.get('q') ?? '',
-    kind: EDGE_KINDS.find((kind) => kind === query.get('kind')) ?? '',
+    ...readListFilter(query, EDGE_KINDS),
     sort: COLUMNS.some((column) => column.sortKey === sortKey)
       ? { key: sortKey!, descending: query.get('order') === 'descending' }
       : NEWEST_FIRST,
-    page: Math.max(1, Math.trunc(Number(query.get('page'))) || 1),
   }
 }
 
-/** Keeps the filter in the address, so that it survives a reload and the way back from an edge. */
-function showFilter({ search, kind, sort, page }: Filter): void {
-  const query = new URLSearchParams()
-  if (search !== '') query.set('q', search)
-  if (kind !== '') query.set('kind', kind)
-  if (sort.key !== NEWEST_FIRST.key || sort.descending !== NEWEST_FIRST.descending) {
-    query.set('sort', sort.key)
-    query.set('order', sort.descending ? 'descending' : 'ascending')
-  }
-  if (page > 1) query.set('page', String(page))
-  go(query.size === 0 ? '/edges' : `/edges?${query}`, { replace: true })
+function showFilter({ sort, ...filter }: Filter): void {
+  const isDefault = sort.key === NEWEST_FIRST.key && sort.descending === NEWEST_FIRST.descending
+  const order = sort.descending ? 'descending' : 'ascending'
+  showListFilter('/edges', filter, isDefault ? {} : { sort: sort.key, order })
 }
 
 function listEdgePage({ search, kind, sort, page }: Filter, signal: AbortSignal): Promise<EdgePage> {
