@@ -62,6 +62,14 @@ test('an update of where an operator runs changes the fields that it names', asy
   assert.deepEqual(upgraded.body.deployment, { ...deployment, name: 'renamed', version: '0.22.0' })
   assert.deepEqual(unchanged.body.deployment, upgraded.body.deployment)
   assert.deepEqual(unchanged.body.binding.endpoint_selectors, ['true'])
+  for (const invalid of [5, 'renamed', ['renamed'], true]) {
+    assert.equal(
+      (await update({ deployment: invalid })).status,
+      400,
+      `deployment is ${JSON.stringify(invalid)}`,
+    )
+    assert.equal((await update({ binding: invalid })).status, 400, `binding is ${JSON.stringify(invalid)}`)
+  }
 })
 
 test('operators list the endpoints in clusters that one of their selectors is true for', async () => {

@@ -134,6 +134,7 @@ test('among many backends, the list and the forms show the newest and find the o
   await page.getByRole('button', { name: 'Next' }).click()
   await table.getByRole('link', { name: 'Oldest' }).waitFor()
   await page.getByRole('searchbox', { name: 'Search backends' }).fill('many')
+  await table.getByRole('link', { name: 'Oldest' }).waitFor({ state: 'detached' })
   await assertText(table, /^Backend[\s\S]*Many\s+Failover\s+first reachable\s+ready/)
   const found = await table.getByRole('link').count()
   await table.getByRole('link', { name: 'Many' }).click()
