@@ -1,10 +1,15 @@
+import { getHeapStatistics } from 'node:v8'
 import { loadGarbageCollector } from '../garbage-collector.ts'
 
 /** Garbage that is worth a minor collection. With twice as much, V8 starts a major collection first after a busy time. */
 const COLLECT_THRESHOLD_BYTES = 4 * 1024 * 1024
 
+/** Growth of external memory that shows that V8 runs no minor collections by itself. */
+const ACCUMULATION_THRESHOLD_BYTES = 8 * 1024 * 1024
+
 let garbageBytes = 0
 let transferredBytes = 0
+let lowestExternalBytes = Infinity
 let lastBlock: ArrayBufferLike | undefined
 let collectYoungGeneration: (() => void) | undefined
 
@@ -22,13 +27,25 @@ export function noteExternalGarbage(chunk: Buffer): void {
   lastBlock = buffer
   garbageBytes += buffer.byteLength
   if (garbageBytes < COLLECT_THRESHOLD_BYTES) return
-  // Small messages allocate enough young objects that V8 runs minor collections by itself.
-  if (transferredBytes > garbageBytes / 2) {
+  if (transferredBytes > garbageBytes / 2 || isAccumulating()) {
     collectYoungGeneration ??= createYoungCollector()
     collectYoungGeneration()
   }
   garbageBytes = 0
   transferredBytes = 0
+}
+
+/**
+ * Whether V8 has left the garbage of small messages where it is. At high rates they allocate enough young objects that it
+ * runs minor collections by itself. At low ones each may hold a block of 64 KB: Node starts a new one for what TLS decrypts
+ * after every read of a plain socket (decision 256).
+ */
+function isAccumulating(): boolean {
+  const { external_memory: current } = getHeapStatistics()
+  lowestExternalBytes = Math.min(lowestExternalBytes, current)
+  if (current - lowestExternalBytes < ACCUMULATION_THRESHOLD_BYTES) return false
+  lowestExternalBytes = Infinity
+  return true
 }
 
 /** Notes bytes whose memory was freed without the garbage collector. */
