@@ -72,6 +72,7 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       http: ['.', 'message'],
       upstream: ['.', 'message'],
       listeners: ['.', 'http'],
+      kubernetes: ['.', 'http', 'listeners'],
       modules: ['.', 'message'],
       backends: ['.', 'message', 'upstream'],
       policy: ['.', 'message', 'modules'],

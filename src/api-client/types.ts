@@ -1848,9 +1848,9 @@ export interface OperatorDeploymentRequest {
 }
 
 export interface OperatorBindingRequest {
-  /** CEL expressions over `endpoint`, as the list of endpoints shows it. An endpoint with the binding kubernetes is bound to the cluster if one of them is true. */
+  /** CEL expressions over `endpoint`, as the list of endpoints shows it, with its fields about the address, the names and texts. An endpoint with the binding kubernetes is bound to the cluster if one of them is true. */
   endpoint_selectors?: string[] | null
-  /** Always empty: operators get no certificate. */
+  /** The certificate request of the operator, in PEM. A new one gets a new certificate, which replaces the one before at once. */
   csr?: string | null
 }
 
@@ -1865,11 +1865,24 @@ export interface OperatorDeployment {
   cluster_name: string
 }
 
+export interface OperatorCertificate {
+  /** The certificate, in PEM. It names the operator. */
+  cert: string
+  /** From when it is valid, in RFC 3339 format. */
+  not_before: string
+  /** Until when it is valid, in RFC 3339 format. */
+  not_after: string
+}
+
 export interface OperatorBinding {
-  /** CEL expressions over `endpoint`, as the list of endpoints shows it. An endpoint with the binding kubernetes is bound to the cluster if one of them is true. */
+  /** CEL expressions over `endpoint`, as the list of endpoints shows it, with its fields about the address, the names and texts. An endpoint with the binding kubernetes is bound to the cluster if one of them is true. */
   endpoint_selectors: string[]
-  /** Always empty: operators get no certificate. */
+  /** The certificate request of the operator, in PEM. A new one gets a new certificate, which replaces the one before at once. */
   csr: string
+  /** The certificate with which the operator connects to `ingress_endpoint`; null without `csr`. */
+  cert: OperatorCertificate | null
+  /** Where the operator connects for the clients in its cluster: a host and a port. Empty where the server has no HTTPS listener. */
+  ingress_endpoint: string
 }
 
 export interface KubernetesOperator {

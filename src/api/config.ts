@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Auth, IpRestrictions, Principal } from '../auth/index.ts'
 import type { TrustedProxies } from '../base/forwarded.ts'
+import type { OperatorAuthority } from '../certs/index.ts'
 import type { DestinationStatus } from '../events/index.ts'
 import type { LoginSync, NameSpans } from '../store/index.ts'
 import type { CommandName } from './session-routes.ts'
@@ -20,6 +21,8 @@ export interface ApiConfig {
   idpUrl(): string
   /** The public HTTPS port; hostports may name it instead of 443. */
   httpsPort(): number
+  /** `host:port` at which Kubernetes clusters connect to endpoints; undefined where no node listens for them. */
+  bindingIngress(): string | undefined
   /** Host name of public TCP addresses. */
   readonly tcpHost: string
   readonly tcpPorts: readonly [number, number]
@@ -85,6 +88,8 @@ export interface ApiParts {
   readonly browserAuth?: BrowserAuth
   /** Deliveries to event destinations; without it destinations have no status. */
   readonly events?: EventDelivery
+  /** Issues the certificates of Kubernetes operators. */
+  readonly operatorAuthority: OperatorAuthority
   /** The accounts' IP restrictions. */
   readonly restrictions: Pick<IpRestrictions, 'admits'>
 }

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import { shareApi } from '../../test/support/api.ts'
+import { shareApi, startApi } from '../../test/support/api.ts'
 import { assertRejected } from '../../test/support/assert-rejected.ts'
+import { createOperatorRequest, OPERATOR_KEY } from '../../test/support/operator-request.ts'
+import { writePem } from '../certs/x509/pem.ts'
 
 const { fresh } = await shareApi()
+
+const DAY_MS = 86_400_000
 
 /** What the operator sends with each call. */
 const headers = { 'ngrok-version': '2', 'user-agent': 'ngrok-api-go//go1.25' }
@@ -99,7 +104,12 @@ test('operators list the endpoints in clusters that one of their selectors is tr
   const some = await operator(["endpoint.metadata == 'green'", "endpoint.url.startsWith('tcp:')"])
   const none = await operator([])
 
-  assert.deepEqual(all.binding, { endpoint_selectors: ['true'], csr: '' })
+  assert.deepEqual(all.binding, {
+    endpoint_selectors: ['true'],
+    csr: '',
+    cert: null,
+    ingress_endpoint: 'kubernetes-bindings.adit.localhost:8443',
+  })
   assert.deepEqual([web.bindings, web.host, web.port, web.domain], [['kubernetes'], 'web.default', 80, null])
   assert.deepEqual(await bound(all), ['tls://web.default', 'tcp://db.default:5432', 'http://web.default'])
   assert.deepEqual(await bound(all, '?limit=1'), ['tls://web.default'])
@@ -109,7 +119,7 @@ test('operators list the endpoints in clusters that one of their selectors is tr
   assert.equal((await other.call('GET', `/kubernetes_operators/${all.id}/bound_endpoints`)).status, 404)
 })
 
-test('a certificate request, a wrong selector and a wrong URL are rejected with the next step', async () => {
+test('a wrong selector and a wrong URL are rejected with the next step', async () => {
   const api = await fresh()
   const register = (binding: object) =>
     api.call('POST', '/kubernetes_operators', {
@@ -120,7 +130,6 @@ test('a certificate request, a wrong selector and a wrong URL are rejected with 
       body: { url, bindings: ['kubernetes'], traffic_policy: 'on_http_request: [{actions: [{type: deny}]}]' },
     })
 
-  const csr = await assertRejected(api, () => register({ csr: 'PEM' }), { status: 400, what: 'csr' })
   const selector = await assertRejected(api, () => register({ endpoint_selectors: ['endpoint.colour'] }), {
     status: 400,
     what: 'endpoint_selectors',
@@ -132,7 +141,94 @@ test('a certificate request, a wrong selector and a wrong URL are rejected with 
   })
   await assertRejected(api, () => create('http://web'), { status: 400, what: 'service.namespace' })
 
-  assert.match(csr.body.msg, /Install the operator without the feature bindings/)
   assert.equal(selector.body.details.field, 'binding.endpoint_selectors[0]')
   assert.equal(https.body.error_code, 'ERR_ADIT_18018')
+})
+
+test('an operator gets a certificate for its request, keeps it, and gets another for a new key', async () => {
+  const api = await fresh()
+  const { csr } = await createOperatorRequest()
+  const { csr: newCsr } = await createOperatorRequest({ ...OPERATOR_KEY, namedCurve: 'P-384' })
+  const update = async (id: string, binding: object) => {
+    const { status, body } = await api.call('PATCH', `/kubernetes_operators/${id}`, {
+      headers,
+      body: { binding },
+    })
+    assert.equal(status, 200)
+    return body.binding
+  }
+
+  const { id, binding } = await api.call.create('/kubernetes_operators', {
+    enabled_features: ['bindings'],
+    deployment,
+    binding: { endpoint_selectors: ['true'], csr },
+  })
+  const same = await update(id, { endpoint_selectors: ['true'], csr })
+  const other = await update(id, { endpoint_selectors: ["endpoint.proto == 'http'"] })
+  const renewed = await update(id, { csr: newCsr })
+  const removed = await update(id, { csr: '' })
+  const second = await api.call.create('/kubernetes_operators', { binding: { csr } })
+
+  const certificate = new X509Certificate(binding.cert.cert)
+  assert.equal(certificate.subject, `CN=${id}`)
+  assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.2'])
+  assert.equal(certificate.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1')
+  assert.equal(Date.parse(binding.cert.not_after), certificate.validToDate.getTime())
+  assert.equal(Date.parse(binding.cert.not_before), certificate.validFromDate.getTime())
+  const days = (certificate.validToDate.getTime() - Date.now()) / DAY_MS
+  assert.ok(days > 89 && days <= 90, `valid for ${days} days`)
+  assert.deepEqual(same.cert, binding.cert)
+  assert.deepEqual(other.cert, binding.cert)
+  assert.notEqual(renewed.cert.cert, binding.cert.cert)
+  assert.equal(new X509Certificate(renewed.cert.cert).subject, `CN=${id}`)
+  assert.equal(removed.cert, null)
+  const another = new X509Certificate(second.binding.cert.cert)
+  assert.deepEqual([another.subject, another.issuer], [`CN=${second.id}`, certificate.issuer])
+})
+
+test('a certificate that has expired is replaced with the next update', async (t) => {
+  let now = Date.now()
+  const api = await startApi(t, { clock: { now: () => now, monotonic: () => performance.now() } })
+  const { csr } = await createOperatorRequest()
+  const { id, binding } = await api.call.create('/kubernetes_operators', { binding: { csr } })
+
+  now += 89 * DAY_MS
+  const before = await api.call('PATCH', `/kubernetes_operators/${id}`, { body: { binding: { csr } } })
+  now += 2 * DAY_MS
+  const after = await api.call('PATCH', `/kubernetes_operators/${id}`, { body: { binding: { csr } } })
+
+  assert.deepEqual(before.body.binding.cert, binding.cert)
+  assert.notEqual(after.body.binding.cert.cert, binding.cert.cert)
+})
+
+test('certificate requests that cannot be trusted are rejected with the field and the reason', async () => {
+  const api = await fresh()
+  const { csr } = await createOperatorRequest()
+  const der = Buffer.from(csr.replaceAll(/-----.*-----|\n/g, ''), 'base64')
+  const forged = Buffer.from(der)
+  forged[forged.length - 1]! ^= 1
+  const { csr: weak } = await createOperatorRequest({
+    name: 'RSASSA-PKCS1-v1_5',
+    modulusLength: 1024,
+    publicExponent: new Uint8Array([1, 0, 1]),
+    hash: 'SHA-256',
+  })
+
+  for (const [text, reason] of [
+    ['PEM', /is not PEM/],
+    [writePem('CERTIFICATE', der), /must be CERTIFICATE REQUEST/],
+    [csr + csr, /exactly one block/],
+    [writePem('CERTIFICATE REQUEST', forged), /not signed with its own key/],
+    [writePem('CERTIFICATE REQUEST', der.subarray(0, 40)), /cannot be parsed/],
+    [weak, /an RSA key of 1024 bits, which is not supported/],
+    [`${csr}${'x'.repeat(16_384)}`, /16384/],
+  ] as const) {
+    const { body } = await assertRejected(
+      api,
+      () => api.call('POST', '/kubernetes_operators', { body: { binding: { csr: text } } }),
+      { status: 400, what: 'binding.csr' },
+    )
+    assert.match(body.msg, reason)
+    assert.equal(body.details.field, 'binding.csr')
+  }
 })

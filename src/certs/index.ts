@@ -37,6 +37,7 @@ export {
   readCertificateFiles,
 } from './x509/certificate-files.ts'
 export { createAgentContexts, createGatewayCertificate } from './x509/gateway-certificate.ts'
+export { createOperatorAuthority, type OperatorAuthority } from './x509/operator-authority.ts'
 export { openRootAuthority } from './x509/root-authority.ts'
 export type { ServedCertificate } from './x509/served-certificate.ts'
 export { readCertificateAuthority, readTlsCertificate } from './x509/x509.ts'

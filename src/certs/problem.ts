@@ -29,6 +29,9 @@ const MESSAGES = {
   unusable: (reason: string) => `No TLS server can serve this certificate: ${reason}.`,
   bad_name: (name: string) =>
     `"${name}" is neither a host name nor an address a certificate can be issued for.`,
+  request_key: (found: string) =>
+    `The certificate request is for ${found}, which is not supported. Use ECDSA on P-256, P-384 or P-521, or RSA with 2048 to 4096 bits.`,
+  request_signature: () => 'The certificate request is not signed with its own key.',
   not_ssh_key: () =>
     'The public key is not in OpenSSH format. It is one line such as "ssh-ed25519 AAAA... comment", as in a .pub file.',
   ssh_options: () =>
@@ -79,6 +82,7 @@ export type MaterialField =
   | 'extensions'
   | 'valid_until'
   | 'names'
+  | 'binding.csr'
 
 /** Rejected certificate or key material: the only error the parsers of this part throw for invalid input. */
 export class CertificateProblem extends Error {

@@ -1,3 +1,4 @@
+import type { PodSource } from '../policy/index.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
 /** A client certificate, verified against the authorities of the connection's TLS policy. */
@@ -24,6 +25,14 @@ export interface TlsInfo {
 export interface ByteCounts {
   readonly bytesRead: number
   readonly bytesWritten: number
+}
+
+/** A service in the Kubernetes cluster of an operator, and the endpoint that serves it. */
+export interface ClusterService {
+  readonly operatorId: string
+  readonly proto: 'http' | 'tls' | 'tcp'
+  readonly host: string
+  readonly port: number
 }
 
 /** The properties of a client connection; the same for TCP, TLS and HTTP. */
@@ -54,6 +63,10 @@ export interface ClientConnection {
   readonly isProxy?: boolean
   /** A trusted proxy terminated the client's TLS, so that the connection itself has no policy. */
   readonly tlsAtProxy?: boolean
+  /** The service that a client in a Kubernetes cluster connected to, whatever host its requests name. */
+  readonly service?: ClusterService | undefined
+  /** The pod of that client. */
+  readonly pod?: PodSource | undefined
   /** The traffic that has counted the client by its country: the last one, where requests are for several accounts. */
   countedBy?: object | undefined
 }

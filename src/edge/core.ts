@@ -5,10 +5,11 @@ import type { FlushScheduler } from '../base/io/flush-scheduler.ts'
 import type { TimerWheel } from '../base/io/timer-wheel.ts'
 import type { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
+import type { ClusterService } from './connection.ts'
 import type { FindErrorPage } from './custom-error-page.ts'
 import type { EdgeLimits } from './limits.ts'
 import type { Observer } from './observe.ts'
-import type { RoutingTable } from './table.ts'
+import type { HttpEntry, RawEntry, RoutingTable } from './table.ts'
 import type { Traffic } from './traffic.ts'
 
 /** A client connection that the edge tracks, so that a stop or a configuration change reaches it. */
@@ -45,6 +46,8 @@ export interface Core {
   errorPagesUrl(): string | undefined
   /** The account's own page for an error. */
   findErrorPage: FindErrorPage
+  /** The endpoint that serves a service of a Kubernetes cluster now; undefined when the operator has none there. */
+  findService: (service: ClusterService) => HttpEntry | RawEntry | undefined
   /** The ports clients connect to; plain requests are redirected to the first. */
   publicHttpsPort: number
   publicHttpPort: number

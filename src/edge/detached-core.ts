@@ -29,6 +29,7 @@ export function createDetachedCore(): Core {
     acmeChallenge: undefined,
     errorPagesUrl: () => undefined,
     findErrorPage: () => undefined,
+    findService: () => undefined,
     publicHttpsPort: 443,
     publicHttpPort: 80,
     table: EMPTY_TABLE,

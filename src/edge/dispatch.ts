@@ -4,7 +4,7 @@ import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { MAX_FORWARDS, type StepResult } from './module.ts'
 import { type EdgeResponse, redirect } from './response.ts'
-import type { HttpRoute } from './table.ts'
+import type { HttpEntry, HttpRoute } from './table.ts'
 import { requiresClientCertificate } from './tls-policy.ts'
 import { TunnelBusy } from './tunnels.ts'
 
@@ -17,8 +17,8 @@ const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 export function dispatch(exchange: Exchange): void {
   try {
     const { core, connection, head } = exchange
-    const scheme = connection.scheme === 'https' ? 'https' : 'http'
-    if (scheme === 'http' && core.acmeChallenge !== undefined && head.target.startsWith(CHALLENGE_PATH)) {
+    const isPublicHttp = connection.scheme !== 'https' && connection.service === undefined
+    if (isPublicHttp && core.acmeChallenge !== undefined && head.target.startsWith(CHALLENGE_PATH)) {
       const proof = core.acmeChallenge(head.target.slice(CHALLENGE_PATH.length), head.host)
       if (proof !== undefined) {
         exchange.respondWith({
@@ -29,7 +29,7 @@ export function dispatch(exchange: Exchange): void {
         return
       }
     }
-    const entry = core.table.http(scheme, head.host)
+    const entry = findEntry(exchange)
     if (entry === undefined) throw edgeError('endpoint_not_found', head.host)
     if (connection.tlsAtProxy === true) {
       if (requiresClientCertificate(entry.policy?.settings))
@@ -69,14 +69,24 @@ export function dispatch(exchange: Exchange): void {
   }
 }
 
+/** The entry that serves a request: that of its host, or of the service in a cluster that its client connected to. */
+function findEntry({ core, connection, head }: Exchange): HttpEntry | undefined {
+  const { service, scheme } = connection
+  if (service === undefined) return core.table.http(scheme === 'https' ? 'https' : 'http', head.host)
+  const entry = core.findService(service)
+  return entry?.kind === 'http' ? entry : undefined
+}
+
 /**
  * Whether an exchange in flight may continue after the configuration changed. A deny ends it, and so does a host that now
  * requires other client certificates. A request whose host or path is merely no longer served may finish; a WebSocket,
  * which might never finish, may not.
  */
-export function isStillAdmitted({ core, connection, head, upgrading }: Exchange): boolean {
-  const entry = core.table.http(connection.scheme === 'https' ? 'https' : 'http', head.host)
-  if (entry === undefined) return !upgrading
+export function isStillAdmitted(exchange: Exchange): boolean {
+  const { connection, head, upgrading } = exchange
+  const entry = findEntry(exchange)
+  // An operator may have been deleted, or no longer select the endpoint.
+  if (entry === undefined) return !upgrading && connection.service === undefined
   if (connection.tlsAtProxy === true) {
     if (requiresClientCertificate(entry.policy?.settings)) return false
   } else if (entry.policy?.key !== connection.policy?.key) {

@@ -13,10 +13,12 @@ import type { Logger } from '../base/log.ts'
 import { createDial, type Dial } from '../base/outbound/guarded-dial.ts'
 import type { Outbound } from '../base/outbound/outbound.ts'
 import { type IpData, NO_IP_DATA } from '../policy/index.ts'
+import type { CompileSelectors } from './compile/cluster-services.ts'
 import { createEdgeTable } from './compile/create-table.ts'
 import type { EdgeTable } from './compile/edge-table.ts'
 import type { Core } from './core.ts'
 import { HELD_BODY_LIMITS } from './held-body.ts'
+import { BindingHandshake } from './kubernetes/binding-handshake.ts'
 import { defaultLimits, type LimitSettings, toTickLimits } from './limits.ts'
 import { createHttpListener } from './listeners/http.ts'
 import { type PortRange, TcpPorts } from './listeners/tcp-ports.ts'
@@ -87,6 +89,8 @@ export interface EdgeDependencies {
   readonly loginHost?: { readonly name: string; entry(policy: TlsPolicy): HttpEntry }
   /** The platform's own hosts that serve the management API. */
   readonly apiHosts?: ReadonlyMap<string, ApiUpstream>
+  /** The platform's own host at which Kubernetes clusters connect; without it, none can. */
+  readonly bindingIngress?: { readonly host: string; readonly compileSelectors: CompileSelectors }
   /** Fetches the certificates that webhook senders publish; without it, such webhooks are denied. */
   readonly outbound?: Pick<Outbound, 'fetch'>
   /** Makes the calls of traffic policies; without it, policies with such calls deny every request. */
@@ -130,7 +134,7 @@ export interface Edge {
 const DEFAULT_MAX_CONNECTIONS = 16_384
 
 export function createEdge(dependencies: EdgeDependencies): Edge {
-  const { tunnels, certificates, config, log, observe, clock = systemClock } = dependencies
+  const { tunnels, certificates, config, log, observe, bindingIngress, clock = systemClock } = dependencies
   const onError = (err: unknown) => log.error({ err }, 'edge connection failed')
   const timers = new TimerWheel(clock, config.tickMs, onError)
   const settings = { ...defaultLimits, ...config.limits }
@@ -150,6 +154,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     acmeChallenge: dependencies.acmeChallenge,
     errorPagesUrl: config.errorPagesUrl ?? (() => undefined),
     findErrorPage: () => undefined,
+    findService: () => undefined,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     publicHttpPort: config.publicHttpPort ?? 80,
     table: EMPTY_TABLE,
@@ -178,9 +183,12 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     bodyReplacer,
     dial,
     sharesCounts: config.sharesCounts ?? false,
+    compileSelectors: bindingIngress?.compileSelectors ?? (() => () => false),
   })
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
   core.findErrorPage = edgeTable.findErrorPage
+  const { clusterServices } = edgeTable
+  core.findService = (service) => clusterServices.find(service)
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
   const history = new TrafficHistory()
@@ -202,6 +210,13 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
         handshakeTimeout: settings.handshake,
         admission,
         proxyProtocol: proxyProtocol.https,
+        bindingIngress: bindingIngress && {
+          host: bindingIngress.host,
+          // Any certificate: a rejection then has a reason that the operator can log.
+          policy: policies.get({ http: false, clientVerification: 'require-any' }),
+          accept: (client) =>
+            new BindingHandshake(core, client, (fingerprint) => clusterServices.operatorWith(fingerprint)),
+        },
       })
       servers.push(server)
       addresses.https = await listen(server, 'https', { ...config.https, reusePort })

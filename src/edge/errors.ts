@@ -325,6 +325,45 @@ const errorKinds = {
     next: 'Its owner has to change the URL of the `http-request` action.',
     text: () => 'The calls of the traffic policy of this endpoint lead back to it.',
   },
+  binding_request_invalid: {
+    code: 3700,
+    status: 400,
+    cause:
+      'A Kubernetes cluster sent something else than a request for a service on its connection, or a request that is too long.',
+    next: 'Check that the operator connects, and not another program; update it if it does.',
+    text: (reason: string) => `The request for a service was not understood: ${reason}.`,
+  },
+  operator_unknown: {
+    code: 3701,
+    status: 401,
+    cause:
+      'The client certificate of a Kubernetes cluster is not the current one of an operator with the feature `bindings`: it was replaced, it is foreign, or its operator is deleted.',
+    next: 'Restart the operator, which then registers and gets its certificate again.',
+    text: () =>
+      'This certificate is not the current one of a Kubernetes operator with the feature bindings. Restart the operator, so that it gets its certificate again.',
+  },
+  operator_certificate_expired: {
+    code: 3702,
+    status: 401,
+    cause: 'The client certificate of a Kubernetes operator has expired.',
+    next: 'Check that the operator runs and reaches the API: it renews its certificate 30 days before the end.',
+    text: () => 'The certificate of this Kubernetes operator has expired. Check that it can reach the API.',
+  },
+  service_not_found: {
+    code: 3703,
+    status: 404,
+    cause:
+      'No endpoint with the binding `kubernetes` is online at the address that a Kubernetes cluster asked for, or no selector of its operator selects it.',
+    next: 'Start the agent of that endpoint, or change `endpoint_selectors` of the operator.',
+    text: (address: string) => `No endpoint that this Kubernetes operator selects is online at ${address}.`,
+  },
+  service_unreachable: {
+    code: 3704,
+    status: 502,
+    cause: 'The agent of an endpoint that is bound to a Kubernetes cluster takes no connection right now.',
+    next: 'Check the agent of that endpoint.',
+    text: (address: string) => `The endpoint at ${address} takes no connection right now. Check its agent.`,
+  },
   no_upstream: {
     code: 6029,
     status: 503,

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { owningNames } from '../base/domain.ts'
 import {
   backendKinds,
@@ -9,6 +10,7 @@ import {
   IpPolicy,
   IpPolicyRule,
   IpRestriction,
+  KubernetesOperator,
   ReservedAddr,
   ReservedDomain,
   type ResourceKind,
@@ -63,6 +65,7 @@ const resourcesByTable = {
   errorPages: ErrorPage,
   vaults: Vault,
   secrets: VaultSecret,
+  operators: KubernetesOperator,
 } as const
 
 type ResourcesByTable = typeof resourcesByTable
@@ -147,6 +150,11 @@ export class Snapshot extends TableMaps {
     return this.#childrenOf(`address ${port}`, this.addresses)[0]
   }
 
+  /** The Kubernetes operator whose current certificate has this SHA-256 fingerprint. */
+  operatorWith(fingerprint: string): OwnedRecord<ResourcesByTable['operators']> | undefined {
+    return this.#childrenOf(`operator ${fingerprint}`, this.operators)[0]
+  }
+
   /** Stores or deletes a row. Returns the ids affected: its own, and its old and new parent. */
   put(kind: string, id: string, row: EdgeRow | undefined): string[] {
     const records = this.#byKind.get(kind)
@@ -210,7 +218,7 @@ export function rulesKey(policyId: string): string {
   return `rules ${policyId}`
 }
 
-/** The secondary key of a record: the edge of a route, the policy of a rule, the account of a restriction, the name of a vault. */
+/** The secondary key of a record: the edge of a route, the policy of a rule, the account of a restriction, the name of a vault, the certificate of an operator. */
 function parentKey(kind: string, record: { accountId: string }): string {
   switch (kind) {
     case HttpsRoute.kind:
@@ -230,6 +238,10 @@ function parentKey(kind: string, record: { accountId: string }): string {
     case VaultSecret.kind: {
       const { vault_id, name } = record as OwnedRecord<typeof VaultSecret>
       return `secret ${vault_id} ${name}`
+    }
+    case KubernetesOperator.kind: {
+      const pem = (record as OwnedRecord<typeof KubernetesOperator>).binding?.cert?.cert
+      return pem ? `operator ${new X509Certificate(pem).fingerprint256}` : ''
     }
     default:
       return ''

@@ -173,6 +173,29 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     owner: 'Look at the agent of the internal endpoint: it takes no connection now.',
     stoppedAt: 'agent',
   },
+  binding_request_invalid: { title: 'Invalid request of a cluster', visitor: CHECK_CLIENT },
+  operator_unknown: {
+    title: 'Unknown Kubernetes operator',
+    visitor: ASK_OWNER,
+    owner: 'Restart the operator, so that it gets its certificate again.',
+  },
+  operator_certificate_expired: {
+    title: 'Expired certificate of a Kubernetes operator',
+    visitor: ASK_OWNER,
+    owner: 'Check that the operator can reach the API.',
+  },
+  service_not_found: {
+    title: 'Nothing is online for this service',
+    visitor: TRY_AGAIN,
+    owner: 'Start the agent of the endpoint, or change the selectors of the operator.',
+    stoppedAt: 'agent',
+  },
+  service_unreachable: {
+    title: 'This service is offline',
+    visitor: TRY_AGAIN,
+    owner: 'Look at the agent of the endpoint: it takes no connection now.',
+    stoppedAt: 'agent',
+  },
   tls_terminated: {
     title: 'This site forwards without TLS',
     visitor: 'Contact the owner of this site.',

@@ -42,17 +42,20 @@ export function internalAddress(
   return { ...endpointAddress(proto, host, port), internalTo: accountId }
 }
 
-/** What is before the account in the scope of an address in Kubernetes clusters, so that no look-up of traffic finds it. */
+/** What is before the account in the scope of an address in Kubernetes clusters, so that no other look-up finds it. */
 const KUBERNETES_SCOPE = 'kubernetes@'
 
-/** The address of an endpoint that operators of the account offer in their Kubernetes clusters. No traffic reaches it here. */
+/** The scope of the addresses that an account has in Kubernetes clusters. */
+export const kubernetesScope = (accountId: string): string => `${KUBERNETES_SCOPE}${accountId}`
+
+/** The address of an endpoint that operators of the account offer in their Kubernetes clusters. */
 export function kubernetesAddress(
   proto: EndpointAddress['proto'],
   host: string,
   port: number,
   accountId: string,
 ): EndpointAddress {
-  return { ...endpointAddress(proto, host, port), internalTo: `${KUBERNETES_SCOPE}${accountId}` }
+  return { ...endpointAddress(proto, host, port), internalTo: kubernetesScope(accountId) }
 }
 
 /** Where an address is reachable. */

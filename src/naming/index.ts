@@ -11,6 +11,7 @@ export {
   internalAddress,
   isPublicPort,
   kubernetesAddress,
+  kubernetesScope,
   type TcpAddress,
 } from './address.ts'
 export { requireAvailableAddress, requireAvailableName } from './availability.ts'
@@ -23,7 +24,7 @@ export {
 } from './claims.ts'
 export { createNameWatch, type NameWatch } from './name-watch.ts'
 export { findFreeAddress, findOverlap } from './overlap.ts'
-export { isPlatformName } from './platform-names.ts'
+export { BINDING_INGRESS_LABEL, isPlatformName } from './platform-names.ts'
 export { isPublicSuffix } from './public-suffix.ts'
 export { followReservations, RESERVING_KINDS } from './reservation-watch.ts'
 export { createReservations, findReservation, ownsDomain, type Reservations } from './reservations.ts'

@@ -14,6 +14,7 @@ test('the domain and its parents, and the platform labels and all names below, b
     'a.dashboard.adit.test',
     'a.cname.adit.test',
     '*.connect.adit.test',
+    'kubernetes-bindings.adit.test',
   ])
     assert.ok(isPlatformName(name, 'adit.test'), name)
   for (const name of [

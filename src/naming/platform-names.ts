@@ -1,11 +1,14 @@
 import { isWithin } from '../base/domain.ts'
 
+/** The label at which Kubernetes clusters connect to the endpoints that are bound to them. */
+export const BINDING_INGRESS_LABEL = 'kubernetes-bindings'
+
 /**
  * Labels under the platform's domain that the platform serves itself: the API and the dashboard, login callbacks, agents,
- * TCP addresses, CNAME targets, ACME challenges and name servers. Nothing at or below them can be reserved or bound.
+ * Kubernetes clusters, TCP addresses, CNAME targets, ACME challenges and name servers. Nothing at or below them can be reserved or bound.
  */
 const PLATFORM_LABELS = [
-  ...['api', 'dashboard', 'idp', 'connect', 'tcp', 'cname', 'acme-challenge'],
+  ...['api', 'dashboard', 'idp', 'connect', BINDING_INGRESS_LABEL, 'tcp', 'cname', 'acme-challenge'],
   ...['ns1', 'ns2', 'ns3', 'ns4'],
 ]
 

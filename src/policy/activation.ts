@@ -16,8 +16,18 @@ export interface ConnectionSource {
   readonly bytesOut: number | undefined
   /** Undefined for a plain connection. */
   readonly tls: TlsSource | undefined
+  /** The pod in a Kubernetes cluster that connected; undefined for other clients. */
+  readonly pod?: PodSource | undefined
   /** What is known about an address, if anything is. */
   ipFacts(address: string): IpFacts | undefined
+}
+
+/** A pod, as its cluster names it. */
+export interface PodSource {
+  readonly id: string
+  readonly name: string
+  readonly namespace: string
+  readonly annotations: ReadonlyMap<string, string>
 }
 
 /** What is not negotiated yet, or not here, is undefined. */

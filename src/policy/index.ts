@@ -18,6 +18,7 @@ export type {
   Activation,
   ConnectionSource,
   EndpointSource,
+  PodSource,
   RequestSource,
   ResponseSource,
   RetrySource,

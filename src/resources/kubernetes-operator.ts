@@ -1,6 +1,16 @@
 import { author } from './author.ts'
 import { assigned, common, defineResource, editable } from './define.ts'
-import { described, list, mergingUpdates, nullable, object, parsed, text, withDefault } from './value.ts'
+import {
+  byService,
+  described,
+  list,
+  mergingUpdates,
+  nullable,
+  object,
+  parsed,
+  text,
+  withDefault,
+} from './value.ts'
 
 const FEATURES = ['ingress', 'gateway', 'bindings']
 
@@ -10,20 +20,33 @@ const feature = parsed(32, (value) => {
   throw new Error(`"${value}" is not a feature; there are ${FEATURES.join(', ')}.`)
 })
 
+const cert = object(
+  {
+    cert: described(text(16_384), 'The certificate, in PEM. It names the operator.'),
+    not_before: described(text(64), 'From when it is valid, in RFC 3339 format.'),
+    not_after: described(text(64), 'Until when it is valid, in RFC 3339 format.'),
+  },
+  { name: 'operator certificate' },
+)
+
 const binding = object(
   {
     endpoint_selectors: described(
       list(text(1024), { maxItems: 50 }),
-      'CEL expressions over `endpoint`, as the list of endpoints shows it. An endpoint with the binding kubernetes is bound to the cluster if one of them is true.',
+      'CEL expressions over `endpoint`, as the list of endpoints shows it, with its fields about the address, the names and texts. An endpoint with the binding kubernetes is bound to the cluster if one of them is true.',
       ['endpoint.metadata.contains("blue")'],
     ),
     csr: described(
-      text(16_384, (value) =>
-        value === ''
-          ? undefined
-          : 'cannot be used: this server issues no certificates to operators and has no ingress for clusters. Install the operator without the feature bindings.',
-      ),
-      'Always empty: operators get no certificate.',
+      text(16_384),
+      'The certificate request of the operator, in PEM. A new one gets a new certificate, which replaces the one before at once.',
+    ),
+    cert: described(
+      byService(nullable(cert)),
+      'The certificate with which the operator connects to `ingress_endpoint`; null without `csr`.',
+    ),
+    ingress_endpoint: described(
+      byService(text(300)),
+      'Where the operator connects for the clients in its cluster: a host and a port. Empty where the server has no HTTPS listener.',
     ),
   },
   { name: 'operator binding' },

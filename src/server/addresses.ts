@@ -1,5 +1,6 @@
 import { joinHostPort, publicUrl } from '../base/hostport.ts'
 import { isLocalDomain } from '../base/local-domain.ts'
+import { BINDING_INGRESS_LABEL } from '../naming/index.ts'
 import type { PublicAddress } from '../sessions/index.ts'
 import type { ListenerAddress } from './setting-values.ts'
 import type { PlatformHost, ServerSettings } from './settings.ts'
@@ -10,6 +11,8 @@ export class PlatformAddresses implements PublicAddress {
   readonly tcpHost: string
   /** The host that identity providers send visitors back to. */
   readonly idpHost: string
+  /** The host at which Kubernetes clusters connect to endpoints. */
+  readonly bindingIngressHost: string
   readonly disabled: { readonly http: string | undefined; readonly https: string | undefined }
   readonly #settings: ServerSettings
   #listenerUrl: string
@@ -26,6 +29,7 @@ export class PlatformAddresses implements PublicAddress {
     // Few programs besides browsers and curl resolve names below localhost.
     this.tcpHost = domain.endsWith('localhost') ? 'localhost' : `tcp.${domain}`
     this.idpHost = `idp.${domain}`
+    this.bindingIngressHost = `${BINDING_INGRESS_LABEL}.${domain}`
     // A gateway without the role edge serves visitors through other processes, whatever its own listeners.
     const isEdge = settings.roles.has('edge')
     this.disabled = {
@@ -77,6 +81,13 @@ export class PlatformAddresses implements PublicAddress {
 
   get idpUrl(): string {
     return publicUrl('https', this.idpHost, this.httpsPort)
+  }
+
+  /** `host:port` at which Kubernetes clusters connect to endpoints; undefined where HTTPS is switched off. */
+  get bindingIngress(): string | undefined {
+    return this.disabled.https === undefined
+      ? joinHostPort(this.bindingIngressHost, this.httpsPort)
+      : undefined
   }
 
   /** The address agents dial: the operator's setting, or the bound address unless that is a wildcard. */

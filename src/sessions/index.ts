@@ -32,3 +32,4 @@ export {
   type TunnelLookup,
 } from './tunnel.ts'
 export { TunnelDirectory } from './tunnel-directory.ts'
+export { selectorView } from './views.ts'

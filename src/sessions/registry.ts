@@ -144,6 +144,10 @@ export class Registry implements TunnelLookup {
     return this.#directory.takeInternal(accountId, address)
   }
 
+  takeBound(accountId: string, address: InternalAddress): Tunnel | undefined {
+    return this.#directory.takeBound(accountId, address)
+  }
+
   poolOf(tunnel: Tunnel): readonly Tunnel[] {
     return this.#directory.poolOf(tunnel)
   }

@@ -1,3 +1,4 @@
+import { kubernetesScope } from '../naming/index.ts'
 import { BindingTable, bindingKey } from './binding-table.ts'
 import { LabelIndex } from './label-index.ts'
 import { LiveTunnel } from './live-tunnel.ts'
@@ -51,6 +52,10 @@ export class TunnelDirectory implements TunnelLookup {
 
   takeInternal(accountId: string, address: InternalAddress): Tunnel | undefined {
     return this.#ifServing(this.bindings.takeInternal(accountId, address))
+  }
+
+  takeBound(accountId: string, address: InternalAddress): Tunnel | undefined {
+    return this.takeInternal(kubernetesScope(accountId), address)
   }
 
   poolOf({ address }: Tunnel): readonly Tunnel[] {

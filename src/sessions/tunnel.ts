@@ -89,6 +89,8 @@ export interface TunnelLookup {
   takeTcp(port: number): Tunnel | undefined
   /** The account's tunnel for one request to this internal address; names match as in `find`. */
   takeInternal(accountId: string, address: InternalAddress): Tunnel | undefined
+  /** The same for a service in the account's Kubernetes clusters. */
+  takeBound(accountId: string, address: InternalAddress): Tunnel | undefined
   /** The tunnels that share the address of this one, itself included; the heaviest first. */
   poolOf(tunnel: Tunnel): readonly Tunnel[]
   /** The account's tunnels whose labels include the selector; the same array until a labelled tunnel changes. */

@@ -3,6 +3,7 @@ import { bindingOf, type EndpointAddress } from '../naming/index.ts'
 import type { LegView } from './legs.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
+import type { Tunnel } from './tunnel.ts'
 
 /** A reference to a resource in API responses. */
 interface Ref {
@@ -100,9 +101,39 @@ export function endpointView(tunnel: LiveTunnel<EndpointAddress>, context: ViewC
   }
 }
 
-/** A tunnel and its endpoint share the suffix of their ids. */
-function endpointId(tunnel: Pick<LiveTunnel, 'id'>): string {
-  return `ep_${tunnel.id.slice('tn_'.length)}`
+/**
+ * What selectors of Kubernetes operators read of an endpoint, as the list of endpoints shows it: what every process that
+ * serves the endpoint knows of it.
+ */
+export function selectorView(tunnel: Tunnel, address: EndpointAddress) {
+  const { proto, host, port, hostport, url } = address
+  return {
+    id: endpointId(tunnel),
+    created_at: formatTimestamp(tunnel.startedAt),
+    region: tunnel.region,
+    type: isCloudEndpoint(tunnel) ? 'cloud' : 'ephemeral',
+    proto,
+    scheme: proto,
+    host,
+    port,
+    hostport,
+    public_url: url,
+    url,
+    bindings: [bindingOf(address)],
+    pooling_enabled: tunnel.poolingEnabled,
+    pooling_weight: tunnel.poolingWeight,
+    name: tunnel.name,
+    description: tunnel.description,
+    metadata: tunnel.metadata,
+  }
+}
+
+/** A cloud endpoint has no session. */
+const isCloudEndpoint = ({ sessionId }: Tunnel) => sessionId === ''
+
+/** A tunnel and its endpoint share the suffix of their ids; a cloud endpoint has its own. */
+function endpointId({ id }: Pick<Tunnel, 'id'>): string {
+  return id.replace(/^tn_/, 'ep_')
 }
 
 function ref(id: string, context: ViewContext): Ref {

@@ -255,17 +255,3 @@ test('the official Kubernetes operator makes the platform what its cluster decla
     assert.deepEqual(await list('reserved_domains', 'domain'), [])
   })
 })
-
-test('the official Kubernetes operator says why it has no bindings', { skip }, async (t) => {
-  const platform = await startPlatform(t)
-  const cluster = await startCluster(t)
-  await installDefinitions(cluster)
-  const { startApiManager } = await prepareOperator(t, platform, cluster)
-
-  startApiManager('--enable-feature-bindings')
-
-  const args = ['get', 'kubernetesoperator', NAME, '-n', NAME, '-o', 'json']
-  const rejection = 'Install the operator without the feature bindings'
-  await eventually(async () => (await cluster.kubectl(args)).includes(rejection))
-  assert.deepEqual((await platform.call('GET', '/kubernetes_operators')).body.operators, [])
-})

@@ -1,32 +1,62 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { clusterRequest, ForwarderClient } from '../../src/edge/testing/forwarder-client.ts'
 import { fetchHost, startAgent } from '../support/agents.ts'
+import { createClient } from '../support/api.ts'
+import { eventuallyEqual } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startHttp, startTcp } from '../support/local-server.ts'
-import { startPlatform } from '../support/platform.ts'
+import { createOperatorRequest } from '../support/operator-request.ts'
+import { joinFlags, startPlatform, type TestPlatform } from '../support/platform.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 
-test('endpoints of agents in Kubernetes clusters are listed for the operators that select them, and no traffic reaches them', async (t) => {
+const bindings = ['kubernetes']
+
+/** Registers an operator, and connects to services as the forwarder of its cluster does. */
+async function registerOperator(
+  t: TestContext,
+  { call, caPem }: Pick<TestPlatform, 'call' | 'caPem'>,
+  endpoint_selectors: string[],
+) {
+  const { csr, key } = await createOperatorRequest()
+  const body = { enabled_features: ['bindings'], binding: { endpoint_selectors, csr } }
+  const { id, binding } = await call.create('/kubernetes_operators', body)
+  const [servername, port] = binding.ingress_endpoint.split(':')
+  const options = { servername, port: Number(port), ca: caPem, cert: binding.cert.cert, key }
+  return {
+    id,
+    servername,
+    bound: () => listed(call, `/kubernetes_operators/${id}/bound_endpoints`),
+    async connectTo(host: string, servicePort: number) {
+      const client = ForwarderClient.open(t, options).write(clusterRequest(host, servicePort))
+      return { client, response: await client.response() }
+    },
+  }
+}
+
+async function listed(call: TestPlatform['call'], path: string): Promise<[string, string[]][]> {
+  const { body } = await call('GET', path)
+  return body.endpoints.map((endpoint: { url: string; bindings: string[] }) => [
+    endpoint.url,
+    endpoint.bindings,
+  ])
+}
+
+const get = (host: string) => `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
+
+test('endpoints in Kubernetes clusters are reached by the operators that select them, and by no visitor', async (t) => {
   const platform = await startPlatform(t)
   const other = await createSecondAccount(platform)
   const [agent, foreign] = [await startAgent(t, platform), await startAgent(t, platform, other.authtoken)]
   const port = await findFreePorts(1)
-  const bindings = ['kubernetes']
   const addr = await startHttp(t, (_request, response) => response.end('inside'))
+  const theirs = await startHttp(t, (_request, response) => response.end('theirs'))
   const db = await startTcp(t, (socket) => socket.end('db'))
-  const operator = await platform.call.create('/kubernetes_operators', {
-    enabled_features: ['bindings'],
-    binding: { endpoint_selectors: ["endpoint.metadata == 'blue'"] },
-  })
-  const listed = async (path: string): Promise<[string, string[]][]> => {
-    const { body } = await platform.call('GET', path)
-    return body.endpoints.map((endpoint: { url: string; bindings: string[] }) => [
-      endpoint.url,
-      endpoint.bindings,
-    ])
-  }
+  const blue = await registerOperator(t, platform, ["endpoint.metadata == 'blue'"])
+  const all = await registerOperator(t, platform, ['true'])
 
   await agent.forward({ addr, proto: 'http', url: 'http://web.default', bindings, metadata: 'green' })
   const tunnel = await agent.forward({
@@ -36,16 +66,80 @@ test('endpoints of agents in Kubernetes clusters are listed for the operators th
     bindings,
     metadata: 'blue',
   })
-  await foreign.forward({ addr, proto: 'http', url: 'http://web.default', bindings, metadata: 'blue' })
+  await foreign.forward({ addr: theirs, proto: 'http', url: 'http://web.default', bindings })
+  await foreign.forward({ addr: theirs, proto: 'http', url: 'http://theirs.default', bindings })
+  await platform.call.create('/endpoints', {
+    url: 'http://cloud.default:8080',
+    bindings,
+    traffic_policy: 'on_http_request: [{actions: [{type: custom-response, config: {content: cloud}}]}]',
+  })
 
   assert.equal(tunnel.url, `tcp://db.default:${port}`)
-  assert.deepEqual(await listed('/endpoints'), [
-    [`tcp://db.default:${port}`, bindings],
-    ['http://web.default', bindings],
-  ])
-  assert.deepEqual(await listed(`/kubernetes_operators/${operator.id}/bound_endpoints`), [
-    [`tcp://db.default:${port}`, bindings],
-  ])
+  assert.deepEqual(await blue.bound(), [[`tcp://db.default:${port}`, bindings]])
+  assert.deepEqual((await all.bound()).length, 3)
+  for (const operator of [blue, all]) {
+    const { client } = await operator.connectTo('db.default', port)
+    await client.until(({ answer }) => answer === 'db')
+  }
+  for (const [host, servicePort, answer] of [
+    ['web.default', 80, 'inside'],
+    ['cloud.default', 8080, 'cloud'],
+  ] as const) {
+    const { client, response } = await all.connectTo(host, servicePort)
+    client.write(get(host))
+    await client.untilText(answer)
+    assert.equal(response[1], '2 http')
+    assert.equal((await blue.connectTo(host, servicePort)).response[0], '3 ERR_ADIT_3703')
+  }
+  assert.equal((await all.connectTo('theirs.default', 80)).response[0], '3 ERR_ADIT_3703')
   assert.equal((await fetchHost(platform, 'web.default')).status, 404)
   assert.equal(await text(connect(port, '127.0.0.1')).catch((error) => error.code), 'ECONNREFUSED')
+  const reserved = await platform.call('POST', '/reserved_domains', { body: { name: all.servername } })
+  assert.equal(reserved.status, 400)
+
+  await platform.call('DELETE', `/kubernetes_operators/${all.id}`)
+  await eventuallyEqual(async () => (await all.connectTo('web.default', 80)).response[0], '3 ERR_ADIT_3701')
 })
+
+for (const how of ['workers', 'nodes'])
+  test(`a cluster reaches agents of other ${how}`, async (t) => {
+    const { entry, home } = how === 'workers' ? await startWorkers(t) : await startNodes(t)
+    const { authtoken, api_key } = entry.credentials
+    const agent = await startAgent(t, home, authtoken, { env: { ADIT_LEGS: '1' } })
+    const addr = await startHttp(t, (_request, response) => response.end('inside'))
+    const call = createClient(home.credentials.api_url, api_key)
+    const { connectTo } = await registerOperator(t, { call, caPem: entry.caPem }, ['true'])
+    await agent.forward({ addr, proto: 'http', url: 'http://web.default', bindings })
+    await agent.forward({ addr, proto: 'tcp', url: 'tcp://raw.default:5432', bindings })
+
+    // Nodes that have just started need a moment to find each other.
+    await eventuallyEqual(async () => {
+      const { client, response } = await connectTo('raw.default', 5432)
+      client.socket.destroy()
+      return response[1]
+    }, '2 tcp')
+
+    // Several, so that with workers some connections arrive where the agent is not.
+    for (let round = 0; round < 8; round++)
+      for (const [host, port] of [
+        ['web.default', 80],
+        ['raw.default', 5432],
+      ] as const) {
+        const { client } = await connectTo(host, port)
+        client.write(get(host))
+        await client.untilText('inside')
+      }
+  })
+
+async function startWorkers(t: TestContext) {
+  const platform = await startPlatform(t, ['--workers', '2'])
+  return { entry: platform, home: platform }
+}
+
+/** Visitors come to one node, agents and calls of the API to the other. */
+async function startNodes(t: TestContext) {
+  const { url } = await createTestDatabase(t)
+  const entry = await startPlatform(t, ['--database-url', url])
+  const home = await startPlatform(t, ['--database-url', url, ...joinFlags(entry)])
+  return { entry, home }
+}

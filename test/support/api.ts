@@ -5,6 +5,7 @@ import { type Api, type ApiConfig, createApi, type OnlineInventory } from '../..
 import { createAccount, createAuth, createIpRestrictions, type NewAccount } from '../../src/auth/index.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Logger, silentLog } from '../../src/base/log.ts'
+import { createOperatorAuthority } from '../../src/certs/index.ts'
 import { createDashboard, createPasswords, type Passwords } from '../../src/dashboard/index.ts'
 import {
   createLoginSync,
@@ -137,6 +138,7 @@ async function openApi(
       restrictions,
       online: options.online ?? emptyOnline,
       applicationSessions: loginSync.applicationSessions,
+      operatorAuthority: createOperatorAuthority({ store, clock }),
       ...(options.dashboard && { browserAuth: dashboard.browserAuth }),
     },
     config: {
@@ -146,6 +148,7 @@ async function openApi(
       region: 'us',
       idpUrl: () => 'https://idp.adit.localhost:8443',
       httpsPort: () => 8443,
+      bindingIngress: () => 'kubernetes-bindings.adit.localhost:8443',
       tcpHost: 'localhost',
       tcpPorts: [20_000, 20_999],
       nameSpans: { graceMs: 60_000, cooldownMs: 86_400_000 },

@@ -1,6 +1,7 @@
 import {
   createPrivateKey,
   createPublicKey,
+  type KeyObject,
   X509Certificate as NodeCertificate,
   randomBytes,
 } from 'node:crypto'
@@ -15,6 +16,7 @@ import {
   type JsonGeneralName,
   KeyUsageFlags,
   KeyUsagesExtension,
+  PublicKey,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509Certificate,
@@ -60,6 +62,26 @@ export interface Authority {
   readonly notBefore: Date
   readonly notAfter: Date
   issueLeaf(request: LeafRequest): Promise<KeyedCertificate & { notAfter: Date }>
+}
+
+/** A client certificate for a key that its holder keeps. */
+export interface ClientRequest {
+  publicKey: KeyObject
+  commonName: string
+  days: number
+  now: number
+}
+
+/** An issued client certificate. */
+export interface ClientCertificate {
+  readonly certificatePem: string
+  readonly notBefore: Date
+  readonly notAfter: Date
+}
+
+/** An authority with its key at hand. */
+export interface LoadedAuthority extends Authority {
+  issueClient(request: ClientRequest): Promise<ClientCertificate>
 }
 
 /** Creates the platform's private root: ECDSA P-256, ten years, path length 0. */
@@ -114,7 +136,7 @@ async function certifyRoot(
 }
 
 /** Loads a root. Rejects a key that is not the root's: clients would not trust what it signs. */
-export async function loadAuthority(material: KeyedCertificate): Promise<Authority> {
+export async function loadAuthority(material: KeyedCertificate): Promise<LoadedAuthority> {
   const root = new X509Certificate(material.certificatePem)
   const pem = material.privateKeyPem.reveal()
   const der = Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64')
@@ -153,6 +175,30 @@ export async function loadAuthority(material: KeyedCertificate): Promise<Authori
         ],
       })
       return { ...(await toKeyedCertificate(leaf, keys.privateKey)), notAfter }
+    },
+    async issueClient({ publicKey, commonName, days, now }) {
+      const certificate = await X509CertificateGenerator.create({
+        serialNumber: newSerial(),
+        subject: [{ CN: [commonName] }],
+        issuer: root.subjectName,
+        notBefore: new Date(now - BACKDATE_MS),
+        notAfter: new Date(Math.min(now + days * DAY, root.notAfter.getTime())),
+        signingAlgorithm: EC,
+        publicKey: new PublicKey(publicKey.export({ type: 'spki', format: 'der' })),
+        signingKey,
+        extensions: [
+          new BasicConstraintsExtension(false, undefined, true),
+          new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+          new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth]),
+          await AuthorityKeyIdentifierExtension.create(root.publicKey),
+        ],
+      })
+      const { notBefore, notAfter } = certificate
+      return {
+        certificatePem: writePem('CERTIFICATE', new Uint8Array(certificate.rawData)),
+        notBefore,
+        notAfter,
+      }
     },
   }
 }

@@ -17,6 +17,7 @@ export const FIELD_NAMES = {
   ca_pem: 'certificate authority',
   certificate_pem: 'certificate',
   private_key_pem: 'private key',
+  'binding.csr': 'certificate request',
 } as const
 
 /** The fields that hold PEM. */

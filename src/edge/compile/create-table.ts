@@ -21,6 +21,7 @@ import type { TlsPolicies } from '../tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../tunnels.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { CompiledBackends } from './backends.ts'
+import { ClusterServices, type CompileSelectors } from './cluster-services.ts'
 import type { InternalEndpoints } from './context.ts'
 import { EdgeTable } from './edge-table.ts'
 import { EndpointConfigurations } from './endpoint-configurations.ts'
@@ -46,6 +47,7 @@ export interface TableDependencies {
   readonly dial: Dial
   /** Whether other processes are told what is counted here. */
   readonly sharesCounts: boolean
+  readonly compileSelectors: CompileSelectors
 }
 
 /** Creates the routing table of all edges and endpoints. It stays empty until the store sends the configuration. */
@@ -53,6 +55,7 @@ export function createEdgeTable(parts: TableDependencies): {
   table: EdgeTable
   findErrorPage: FindErrorPage
   counts: ExchangedCounts
+  clusterServices: ClusterServices
   stop(): void
 } {
   const {
@@ -68,6 +71,7 @@ export function createEdgeTable(parts: TableDependencies): {
     bodyReplacer,
     dial,
     sharesCounts,
+    compileSelectors,
   } = parts
   const snapshot = new Snapshot()
   const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
@@ -124,6 +128,7 @@ export function createEdgeTable(parts: TableDependencies): {
   return {
     table,
     findErrorPage: createErrorPageLookup(snapshot),
+    clusterServices: new ClusterServices({ snapshot, tunnels, endpoints, compileSelectors }),
     counts: {
       take: () => exchange.take(),
       add(updates) {

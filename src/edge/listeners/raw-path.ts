@@ -48,6 +48,12 @@ export class RawPath {
     })
   }
 
+  /** Opens the stream to the upstream before it is needed; false when none can be opened. */
+  prepare(connection: ClientConnection): boolean {
+    this.#stream ??= this.#openLast(connection)
+    return this.#stream !== undefined
+  }
+
   /** The stream to the upstream; undefined when none can be opened. */
   open(connection: ClientConnection): ByteStream | undefined {
     return this.#stream ?? this.#openLast(connection)

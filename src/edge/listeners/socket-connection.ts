@@ -5,9 +5,9 @@ import type { TlsPolicy } from '../tls-policy.ts'
 
 /** What is known of a client that speaks TLS; `info` only where it is terminated here. */
 interface TlsConnection {
-  readonly serverName: string
-  readonly ja4: string
-  readonly serverCertificatePem: string | undefined
+  readonly serverName?: string
+  readonly ja4?: string
+  readonly serverCertificatePem?: string | undefined
   readonly policy: TlsPolicy | undefined
   readonly info: TlsInfo | undefined
 }

@@ -10,7 +10,7 @@ import type { PublicPorts } from '../tunnels.ts'
 import { acceptClient } from './accept-client.ts'
 import { RawPath } from './raw-path.ts'
 import { SocketConnection } from './socket-connection.ts'
-import { admitConnection, TcpProxyConnection } from './tcp-proxy.ts'
+import { rejectionOf, TcpProxyConnection } from './tcp-proxy.ts'
 
 export interface PortRange {
   readonly host: string
@@ -125,7 +125,7 @@ export class TcpPorts implements PublicPorts {
     const entry = core.table.tcp(port)
     const connection = new SocketConnection(ends, 'tcp', core, socket)
     const path = entry && new RawPath(core, entry, false)
-    if (path === undefined || !admitConnection(core, connection, path)) {
+    if (path === undefined || rejectionOf(core, connection, path) !== undefined) {
       resetSocket(socket)
       return
     }

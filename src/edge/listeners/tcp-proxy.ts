@@ -25,17 +25,20 @@ export interface TcpProxyOptions {
   currentEntry(): RawEntry | undefined
 }
 
-/** Runs the admission steps of a path and reports a rejection; the caller then resets the connection. */
-export function admitConnection(
+/**
+ * Runs the admission steps of a path; reports and returns why they reject the connection, which the caller then ends.
+ * Undefined for a connection that is admitted.
+ */
+export function rejectionOf(
   core: Core,
   connection: ClientConnection,
   path: RawPath,
   phase: 'admission' | 'securedAdmission' = 'admission',
-): boolean {
+): unknown {
   const rejection = path.admit(connection, phase)
-  if (rejection === undefined) return true
-  reportConnection(core, connection, path.first, { bytesIn: 0, bytesOut: 0, error: undefined }, rejection)
-  return false
+  if (rejection !== undefined)
+    reportConnection(core, connection, path.first, { bytesIn: 0, bytesOut: 0, error: undefined }, rejection)
+  return rejection
 }
 
 /** A connection whose bytes are proxied unchanged until both sides have ended. */

@@ -15,7 +15,7 @@ import { acceptClient } from './accept-client.ts'
 import { ClientHelloParser, UNRECOGNIZED_NAME } from './client-hello.ts'
 import { RawPath } from './raw-path.ts'
 import { SocketConnection } from './socket-connection.ts'
-import { admitConnection, TcpProxyConnection } from './tcp-proxy.ts'
+import { rejectionOf, TcpProxyConnection } from './tcp-proxy.ts'
 import { type CertificateLookup, type OnSecure, TlsTerminator } from './tls-terminator.ts'
 
 /** Options of the TLS listener. */
@@ -26,6 +26,26 @@ export interface TlsListenerOptions {
   readonly handshakeTimeout: number
   readonly admission: AdmissionLimits
   readonly proxyProtocol?: ProxyProtocolReader | undefined
+  readonly bindingIngress?: BindingIngress | undefined
+}
+
+/** The platform's own name at which Kubernetes clusters connect to the endpoints that are bound to them. */
+export interface BindingIngress {
+  readonly host: string
+  /** Requires client certificates, which `accept` compares with those of operators. */
+  readonly policy: TlsPolicy
+  accept(client: ClusterClient): void
+}
+
+/** A connection of a cluster, after its handshake. */
+export interface ClusterClient {
+  readonly socket: TLSSocket
+  readonly transport: Socket
+  readonly ends: SocketEnds
+  readonly startedAt: number
+  readonly info: TlsInfo
+  /** Terminates the TLS that a client in the cluster speaks inside that of its cluster. */
+  terminate(policy: TlsPolicy, onSecure: OnSecure): void
 }
 
 /**
@@ -127,6 +147,11 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
 
   async #route(serverName: string): Promise<void> {
     const core = this.#core
+    const { bindingIngress } = this.#options
+    if (serverName === bindingIngress?.host) {
+      await this.#startBinding(serverName, bindingIngress)
+      return
+    }
     const entry = core.table.tls(serverName)
     if (entry?.kind === 'raw') {
       await this.#startTcpProxy(serverName, entry)
@@ -146,6 +171,24 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     this.#certificatePem = certificate?.certificatePem
   }
 
+  async #startBinding(serverName: string, { policy, accept }: BindingIngress): Promise<void> {
+    await this.#findCertificate(policy, serverName)
+    if (this.#certificatePem === undefined) {
+      this.#reject()
+      return
+    }
+    this.#terminate(policy, (socket, info) =>
+      accept({
+        socket,
+        transport: this.#socket,
+        ends: this.#ends,
+        startedAt: this.#startedAt,
+        info,
+        terminate: (inner, onSecure) => this.#terminatorFor(inner).accept(socket, onSecure),
+      }),
+    )
+  }
+
   async #startTcpProxy(serverName: string, entry: RawEntry): Promise<void> {
     const core = this.#core
     const transport = this.#socket
@@ -155,7 +198,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       info: undefined,
     })
     const path = new RawPath(core, entry, true)
-    if (!admitConnection(core, rawConnection, path)) {
+    if (rejectionOf(core, rawConnection, path) !== undefined) {
       resetSocket(transport)
       return
     }
@@ -183,7 +226,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     this.#terminate(policy, (socket, info) => {
       const connection = this.#createConnection('tls', socket, { serverName, policy, info })
       path.passthroughTls = false
-      if (!admitConnection(core, connection, path, 'securedAdmission')) {
+      if (rejectionOf(core, connection, path, 'securedAdmission') !== undefined) {
         resetSocket(transport, socket)
         return
       }

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import type { ConnectionSource, IpData, IpFacts, TlsSource } from '../../policy/index.ts'
+import type { ConnectionSource, IpData, IpFacts, PodSource, TlsSource } from '../../policy/index.ts'
 import type { ClientConnection } from '../connection.ts'
 
 /** The client connection as `conn` reads it. */
@@ -46,6 +46,10 @@ export class PolicyConnection implements ConnectionSource, TlsSource {
 
   get bytesOut(): number | undefined {
     return this.connection.bytes?.bytesWritten
+  }
+
+  get pod(): PodSource | undefined {
+    return this.connection.pod
   }
 
   get tls(): TlsSource | undefined {

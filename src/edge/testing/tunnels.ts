@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import { hostOf } from '../../base/hostport.ts'
 import { newId } from '../../base/id.ts'
 import { SocketStream } from '../../base/io/socket-stream.ts'
+import { kubernetesScope } from '../../naming/index.ts'
 import type { ClientInfo, EndpointOptions, InternalAddress, Tunnel, TunnelLookup } from '../tunnels.ts'
 
 /** A tunnel to a local port that records the clients it was opened for. */
@@ -96,6 +97,10 @@ export class TestTunnels implements TunnelLookup {
         address.host === host &&
         address.port === port,
     )
+  }
+
+  takeBound(accountId: string, address: InternalAddress): Tunnel | undefined {
+    return this.takeInternal(kubernetesScope(accountId), address)
   }
 
   poolOf(tunnel: Tunnel): readonly Tunnel[] {

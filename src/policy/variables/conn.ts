@@ -2,7 +2,7 @@ import type { ConnectionSource, TlsSource } from '../activation.ts'
 import { BOOL, INT, listOf, mapOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
 import { Timestamp } from '../cel/values.ts'
 import { certificate, ownCertificate } from './certificate.ts'
-import { field, plain, unknown } from './shape.ts'
+import { field, plain } from './shape.ts'
 
 const PLACE = {
   city: STRING,
@@ -78,7 +78,7 @@ export function readTls(source: TlsSource): Record<string, unknown> {
   )
 }
 
-/** Set by the operator of the original for connections of pods. */
+/** The pod in a Kubernetes cluster that connected. Clusters report no errors, so the fields for them are always absent. */
 const k8s = plain('k8s', {
   pod: plain('pod', {
     id: STRING,
@@ -111,7 +111,16 @@ export const conn: Type = objectOf({
       }),
       (conn: ConnectionSource) => conn.ipFacts(conn.remoteAddress)?.location,
     ),
-    k8s: unknown(k8s),
+    k8s: field(
+      k8s,
+      ({ pod }: ConnectionSource) =>
+        pod && {
+          pod: {
+            id: pod.id,
+            metadata: { name: pod.name, namespace: pod.namespace, annotations: pod.annotations },
+          },
+        },
+    ),
     tls: field(tls, ({ tls }: ConnectionSource) => tls),
   },
 })

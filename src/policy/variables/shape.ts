@@ -3,9 +3,6 @@ import { type Field, objectOf, type Shape, type Type } from '../cel/types.ts'
 /** A field that is read from the source. */
 export const field = <S>(type: Type, read: (source: S) => unknown): Field => ({ type, read })
 
-/** A field of the language that this server has no data for. */
-export const unknown = (type: Type): Field => field(type, () => undefined)
-
 /** An object whose fields are read from the same source as itself. */
 export const group = (name: string, fields: Shape['fields']): Field => ({
   type: objectOf({ name, fields }),

@@ -1,5 +1,6 @@
 import { createApi, createProbeListener, createRenderContext } from '../../api/index.ts'
 import { VERSION } from '../../base/version.ts'
+import { createOperatorAuthority } from '../../certs/index.ts'
 import { createChangeTracker, createDashboard, mountViews } from '../../dashboard/index.ts'
 import { createOnlineResources } from '../../sessions/index.ts'
 import { createStalenessMonitor } from '../../store/index.ts'
@@ -47,6 +48,7 @@ export function wireControl(
       events,
       online: createOnlineResources(registry, createRenderContext(apiUrl)),
       applicationSessions: loginSync.applicationSessions,
+      operatorAuthority: createOperatorAuthority({ store, clock }),
     },
     config: {
       apiUrl,
@@ -56,6 +58,7 @@ export function wireControl(
       region: settings.region,
       idpUrl: () => addresses.idpUrl,
       httpsPort: () => addresses.httpsPort,
+      bindingIngress: () => addresses.bindingIngress,
       tcpHost: addresses.tcpHost,
       tcpPorts: settings.tcpPorts,
       nameSpans: foundation.nameSpans,

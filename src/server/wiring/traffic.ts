@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { compileSelectors } from '../../api/index.ts'
 import { CommandFailure } from '../../base/command-line.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { parseHostPort } from '../../base/hostport.ts'
@@ -37,6 +38,8 @@ import {
   type PublicPorts,
   Registry,
   RequestLog,
+  selectorView,
+  type Tunnel,
 } from '../../sessions/index.ts'
 import {
   createLoginSync,
@@ -118,6 +121,7 @@ async function wireEdge(
     policyOutbound,
     ipData,
     loginHost: { name: addresses.idpHost, entry: logins.host },
+    bindingIngress: { host: addresses.bindingIngressHost, compileSelectors: compileTunnelSelectors },
     windows,
     apiHosts: apiHosts(foundation),
     clock,
@@ -145,6 +149,15 @@ async function wireEdge(
     },
   })
   return { logins, loginSync, edge, ipData }
+}
+
+/** Selectors of Kubernetes operators, evaluated on tunnels as the API does on the endpoints that it lists. */
+function compileTunnelSelectors(selectors: readonly string[]): (tunnel: Tunnel) => boolean {
+  const selects = compileSelectors(selectors)
+  return (tunnel) => {
+    const { address } = tunnel
+    return address.proto !== undefined && selects(selectorView(tunnel, address))
+  }
 }
 
 /** What the lists of sessions show of a location. */

@@ -1,0 +1,90 @@
+import type { KubernetesOperator } from '../../resources/index.ts'
+import { isEdgeResponse, type UpstreamTarget } from '../backend.ts'
+import type { ClusterService } from '../connection.ts'
+import type { EdgeResponse } from '../response.ts'
+import type { OwnedRecord, Snapshot } from '../snapshot.ts'
+import type { HttpEntry, RawEntry } from '../table.ts'
+import type { Tunnel, TunnelLookup } from '../tunnels.ts'
+import type { CompiledEndpoints } from './endpoints.ts'
+
+/** Compiles the selectors of an operator: whether one of them is true for the endpoint of a tunnel. */
+export type CompileSelectors = (selectors: readonly string[]) => SelectsTunnel
+
+type SelectsTunnel = (tunnel: Tunnel) => boolean
+type Operator = OwnedRecord<typeof KubernetesOperator>
+
+/** The feature that an operator has enabled while its cluster may connect to endpoints. */
+const FEATURE = 'bindings'
+
+/** What the services are looked up in. */
+export interface ClusterServiceParts {
+  readonly snapshot: Snapshot
+  readonly tunnels: Pick<TunnelLookup, 'takeBound' | 'poolOf'>
+  readonly endpoints: CompiledEndpoints
+  readonly compileSelectors: CompileSelectors
+}
+
+/** The services that Kubernetes operators offer in their clusters: endpoints of their accounts that they select. */
+export class ClusterServices {
+  readonly #parts: ClusterServiceParts
+  /** By record, which a change of the operator replaces. */
+  readonly #selectors = new WeakMap<Operator, SelectsTunnel>()
+
+  constructor(parts: ClusterServiceParts) {
+    this.#parts = parts
+  }
+
+  /** The operator whose current certificate has this fingerprint, and until when that is valid. */
+  operatorWith(fingerprint: string): { readonly id: string; readonly notAfter: number } | undefined {
+    const operator = this.#parts.snapshot.operatorWith(fingerprint)
+    const notAfter = operator?.binding?.cert?.not_after
+    return operator === undefined || notAfter === undefined || !isEnabled(operator)
+      ? undefined
+      : { id: operator.id, notAfter: Date.parse(notAfter) }
+  }
+
+  /** The endpoint for one request or connection; undefined when the operator has none at this address. */
+  find({ operatorId, proto, host, port }: ClusterService): HttpEntry | RawEntry | undefined {
+    const operator = this.#parts.snapshot.operators.get(operatorId)
+    if (operator === undefined || !isEnabled(operator)) return undefined
+    const { tunnels, endpoints } = this.#parts
+    const selects = this.#selectorsOf(operator)
+    const take = () => tunnels.takeBound(operator.accountId, { proto, host, port })
+    let tunnel = take()
+    if (tunnel === undefined) return undefined
+    const pool = tunnels.poolOf(tunnel)
+    const selected = pool.filter(selects)
+    if (selected.length === 0) return undefined
+    // The turns of members that are not selected are passed over.
+    for (let turns = pool.length; turns > 0 && !selected.includes(tunnel); turns--) tunnel = take() ?? tunnel
+    const chosen = selected.includes(tunnel) ? tunnel : selected[0]!
+    const entry = proto === 'http' ? endpoints.http(chosen) : endpoints.raw(chosen)
+    return selected.length === pool.length ? entry : withTargets(entry, selected)
+  }
+
+  #selectorsOf(operator: Operator): SelectsTunnel {
+    const existing = this.#selectors.get(operator)
+    if (existing !== undefined) return existing
+    const selects = this.#parts.compileSelectors(operator.binding?.endpoint_selectors ?? [])
+    this.#selectors.set(operator, selects)
+    return selects
+  }
+}
+
+const isEnabled = ({ enabled_features }: Operator) => enabled_features.includes(FEATURE)
+
+/** The same entry, whose requests and connections never move on to another member of the pool than these. */
+function withTargets<E extends HttpEntry | RawEntry>(entry: E, selected: readonly Tunnel[]): E {
+  const only = <T extends UpstreamTarget | EdgeResponse>(target: T | undefined): T | undefined =>
+    target === undefined || isEdgeResponse(target) || selected.some(({ id }) => id === target.tunnelId)
+      ? target
+      : undefined
+  if (entry.kind === 'raw') return { ...entry, backend: (failed) => only(entry.backend(failed)) }
+  return {
+    ...entry,
+    routeFor(target) {
+      const route = entry.routeFor(target)
+      return { ...route, backend: (exchange, attempt) => only(route.backend(exchange, attempt)) }
+    },
+  }
+}

@@ -1,0 +1,207 @@
+import { newId } from '../../base/id.ts'
+import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { resetSocket } from '../../base/io/reset.ts'
+import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import { MalformedMessage } from '../../base/protobuf.ts'
+import type { ClusterService } from '../connection.ts'
+import type { Core, LiveConnection } from '../core.ts'
+import { EdgeError, edgeError } from '../errors.ts'
+import { Http1ServerConnection } from '../http/http1-connection.ts'
+import { RawPath } from '../listeners/raw-path.ts'
+import { rejectionOf, TcpProxyConnection } from '../listeners/tcp-proxy.ts'
+import type { ClusterClient } from '../listeners/tls.ts'
+import type { RawEntry } from '../table.ts'
+import type { TlsPolicy } from '../tls-policy.ts'
+import { ClusterConnection } from './cluster-connection.ts'
+import {
+  type ConnectionRequest,
+  LENGTH_BYTES,
+  MAX_REQUEST_BYTES,
+  readRequest,
+  writeResponse,
+} from './connection-messages.ts'
+
+/** Finds the operator whose current certificate has this fingerprint, and until when that is valid. */
+export type FindOperator = (
+  fingerprint: string,
+) => { readonly id: string; readonly notAfter: number } | undefined
+
+/** The protocols in the order in which an address is looked up: a request does not name one. */
+const PROTOS = ['http', 'tls', 'tcp'] as const
+
+/** Addresses in errors are cut: clusters may ask for anything. */
+const MAX_SHOWN_CHARACTERS = 100
+
+/**
+ * A connection of a Kubernetes cluster from the end of its TLS handshake to the response to its request. Then it belongs to
+ * the endpoint: the bytes that follow are those of a client in the cluster.
+ */
+export class BindingHandshake extends TimerEntry implements LiveConnection {
+  readonly #core: Core
+  readonly #client: ClusterClient
+  readonly #findOperator: FindOperator
+  readonly #received = new ByteQueue()
+
+  constructor(core: Core, client: ClusterClient, findOperator: FindOperator) {
+    super()
+    this.#core = core
+    this.#client = client
+    this.#findOperator = findOperator
+    core.connections.add(this)
+    core.timers.set(this, core.limits.handshake)
+    client.socket.on('data', this.#onData)
+    client.socket.on('end', this.destroy)
+    client.socket.on('close', this.#release)
+  }
+
+  drain(): void {}
+
+  readonly destroy = (): void => {
+    this.#client.socket.destroy()
+  }
+
+  revalidate(): void {}
+
+  onDeadline(): void {
+    this.destroy()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#received.push(chunk)
+    const { bytes } = this.#received
+    if (bytes.length < LENGTH_BYTES) return
+    const end = LENGTH_BYTES + bytes.readUInt16LE(0)
+    const isTooLong = end > LENGTH_BYTES + MAX_REQUEST_BYTES
+    if (!isTooLong && bytes.length < end) return
+    const { socket } = this.#client
+    socket.pause()
+    socket.off('data', this.#onData)
+    try {
+      if (isTooLong) throw edgeError('binding_request_invalid', `it has more than ${MAX_REQUEST_BYTES} bytes`)
+      // Those of a client in the cluster that did not wait for the response.
+      if (bytes.length > end) socket.unshift(bytes.subarray(end))
+      this.#accept(this.#authenticate(), this.#parse(bytes.subarray(LENGTH_BYTES, end)))
+    } catch (error) {
+      this.#reject(error)
+    }
+  }
+
+  #authenticate(): string {
+    const operator = this.#findOperator(this.#client.info.peer?.fingerprint ?? '')
+    if (operator === undefined) throw edgeError('operator_unknown')
+    if (operator.notAfter <= this.#core.clock.now()) throw edgeError('operator_certificate_expired')
+    return operator.id
+  }
+
+  #parse(message: Buffer): ConnectionRequest {
+    try {
+      return readRequest(message)
+    } catch (error) {
+      if (error instanceof MalformedMessage) throw edgeError('binding_request_invalid', error.message)
+      throw error
+    }
+  }
+
+  #accept(operatorId: string, { host, port, pod }: ConnectionRequest): void {
+    const core = this.#core
+    for (const proto of PROTOS) {
+      const service = { operatorId, proto, host, port }
+      const entry = core.findService(service)
+      if (entry === undefined) continue
+      const connection = new ClusterConnection(core, this.#client, service, pod)
+      if (entry.kind === 'http') this.#startHttp(connection, entry.id)
+      else this.#startRaw(connection, entry)
+      return
+    }
+    throw edgeError('service_not_found', addressOf({ host, port }))
+  }
+
+  #startHttp(connection: ClusterConnection, entryId: string): void {
+    const { socket, transport } = this.#client
+    this.#respond(connection, entryId)
+    this.#release()
+    new Http1ServerConnection(this.#core, socket, transport, connection)
+    socket.resume()
+  }
+
+  #startRaw(connection: ClusterConnection, entry: RawEntry): void {
+    const { service } = connection
+    const path = new RawPath(this.#core, entry, service.proto === 'tls')
+    const rejection = rejectionOf(this.#core, connection, path)
+    if (rejection !== undefined) throw rejection
+    const { policy } = path.last
+    if (policy !== undefined) {
+      this.#respond(connection, entry.id)
+      this.#terminate(connection, path, policy)
+      return
+    }
+    if (!path.prepare(connection)) throw edgeError('service_unreachable', addressOf(service))
+    this.#respond(connection, entry.id)
+    this.#release()
+    this.#startProxy(connection, path, this.#client.socket)
+    this.#client.socket.resume()
+  }
+
+  /** The client in the cluster speaks TLS, which ends here. */
+  #terminate({ service, pod }: ClusterConnection, path: RawPath, policy: TlsPolicy): void {
+    const core = this.#core
+    this.#client.terminate(policy, (socket, info) => {
+      this.#release()
+      const connection = new ClusterConnection(core, { ...this.#client, socket }, service, pod, {
+        policy,
+        info,
+      })
+      path.passthroughTls = false
+      if (rejectionOf(core, connection, path, 'securedAdmission') === undefined)
+        this.#startProxy(connection, path, socket)
+      else resetSocket(this.#client.transport, socket)
+    })
+  }
+
+  #startProxy(connection: ClusterConnection, path: RawPath, socket: ClusterClient['socket']): void {
+    const core = this.#core
+    TcpProxyConnection.start({
+      core,
+      socket,
+      transport: this.#client.transport,
+      connection,
+      path,
+      initialBytes: undefined,
+      currentEntry() {
+        const entry = core.findService(connection.service)
+        return entry?.kind === 'raw' ? entry : undefined
+      },
+    })
+  }
+
+  #respond({ service: { proto } }: ClusterConnection, entryId: string): void {
+    const endpointId = entryId.replace(/^tn_/, 'ep_')
+    this.#client.socket.write(writeResponse({ endpointId, proto }))
+  }
+
+  /** Ends the connection with the reason. What the cluster still sends is read, so that a reset does not destroy it. */
+  #reject(error: unknown): void {
+    const { code, text } = error instanceof EdgeError ? error : this.#logInternal(error)
+    const { socket } = this.#client
+    socket.end(writeResponse({ errorCode: code, errorMessage: text }))
+    socket.resume()
+    this.#core.timers.set(this, this.#core.limits.linger)
+  }
+
+  #logInternal(err: unknown): EdgeError {
+    const id = newId('err')
+    this.#core.log.error({ err, id }, 'connection of a cluster failed with an internal error')
+    return edgeError('internal', id)
+  }
+
+  readonly #release = (): void => {
+    const { socket } = this.#client
+    socket.off('data', this.#onData)
+    socket.off('end', this.destroy)
+    this.#core.connections.delete(this)
+    this.#core.timers.clear(this)
+  }
+}
+
+const addressOf = ({ host, port }: Pick<ClusterService, 'host' | 'port'>): string =>
+  `${host.slice(0, MAX_SHOWN_CHARACTERS)}:${port}`

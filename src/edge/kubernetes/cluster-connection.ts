@@ -1,0 +1,27 @@
+import type { PodSource } from '../../policy/index.ts'
+import type { ClientConnection, ClusterService, TlsInfo } from '../connection.ts'
+import type { Core } from '../core.ts'
+import { SocketConnection } from '../listeners/socket-connection.ts'
+import type { ClusterClient } from '../listeners/tls.ts'
+import type { TlsPolicy } from '../tls-policy.ts'
+
+/** A connection of a client in a Kubernetes cluster. Its address is that of the cluster's forwarder. */
+export class ClusterConnection extends SocketConnection {
+  readonly service: ClusterService
+  readonly pod: PodSource | undefined
+
+  /** `tls` is the client's own, inside that of its cluster. */
+  constructor(
+    { clock }: Core,
+    { ends, socket, startedAt }: ClusterClient,
+    service: ClusterService,
+    pod: PodSource | undefined,
+    tls?: { readonly policy: TlsPolicy; readonly info: TlsInfo },
+  ) {
+    const scheme: ClientConnection['scheme'] = service.proto
+    // A forwarder passes on what its clients send, forged forwarding fields included, so it is never a trusted proxy.
+    super(ends, scheme, { clock, trustedProxies: undefined }, socket, tls, startedAt)
+    this.service = service
+    this.pod = pod
+  }
+}
