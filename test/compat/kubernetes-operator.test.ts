@@ -3,12 +3,14 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:https'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { startAgent } from '../support/agents.ts'
 import { eventually, eventuallyEqual } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
-import { startHttp } from '../support/local-server.ts'
+import { startHttp, startTcp } from '../support/local-server.ts'
 import { createMountNamespace } from '../support/mount-namespace.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
@@ -25,6 +27,11 @@ const NAME = 'ngrok-operator'
 const NO_LISTENERS = ['--metrics-bind-address=0', '--health-probe-bind-address=0']
 /** The services of the manifests. */
 const SERVICES = ['web', 'other', 'tcp', 'tcp-verbose', 'tls']
+
+/** Where the operator connects for clients in its cluster. */
+const INGRESS = 'kubernetes-bindings.adit.localhost'
+/** The operator looks for its registration after a second, then every 30 seconds, and for endpoints every 10. */
+const POLLING_MS = 120_000
 
 /** Builds the operator of the checkout. */
 function buildOperator(): string {
@@ -56,7 +63,7 @@ async function prepareOperator(
   mkdirSync(join(certificates, 'ngrok'), { recursive: true })
   writeFileSync(join(certificates, 'ngrok', 'adit.pem'), caPem)
   const names = SERVICES.flatMap((name) => [`${name}.default`, `${name}.default.svc.cluster.local`])
-  writeFileSync(join(dir, 'hosts'), `127.0.0.1 localhost ${names.join(' ')}\n`)
+  writeFileSync(join(dir, 'hosts'), `127.0.0.1 localhost ${INGRESS} ${names.join(' ')}\n`)
   const files = { '/etc/ssl/certs': certificates, '/etc/hosts': join(dir, 'hosts') }
   const namespace = await createMountNamespace(t, { files })
   assert.ok(namespace, 'the kernel allows no mount namespaces')
@@ -81,6 +88,7 @@ async function prepareOperator(
         ...flags,
       ),
     startAgentManager: () => start('agent-manager', `--server-addr=${credentials.agent_addr}`),
+    startForwarder: () => start('bindings-forwarder-manager'),
   }
 }
 
@@ -255,3 +263,120 @@ test('the official Kubernetes operator makes the platform what its cluster decla
     assert.deepEqual(await list('reserved_domains', 'domain'), [])
   })
 })
+
+test('pods reach agents through the official Kubernetes operator', { skip }, async (t) => {
+  const platform = await startPlatform(t)
+  const cluster = await startCluster(t)
+  const { kubectl } = cluster
+  await installDefinitions(cluster)
+  await kubectl(['create', 'namespace', 'shop'])
+  await createLocalPod(cluster)
+  const agent = await startAgent(t, platform)
+  const bindings = ['kubernetes']
+  await agent.forward({
+    addr: await startHttp(t, ({ url }, response) => response.end(`inside ${url}`)),
+    proto: 'http',
+    url: 'http://web.shop',
+    bindings,
+    traffic_policy: JSON.stringify({
+      on_http_response: [
+        { actions: [{ type: 'add-headers', config: { headers: { 'x-pod': POD_TEMPLATE } } }] },
+      ],
+    }),
+  })
+  await agent.forward({
+    addr: await startTcp(t, (socket) => socket.end('db')),
+    proto: 'tcp',
+    url: 'tcp://db.shop:5432',
+    bindings,
+  })
+  const read = async (...args: string[]) => JSON.parse(await kubectl(['get', ...args, '-o', 'json']))
+  const certificate = async (): Promise<string> => {
+    const { spec } = await read('kubernetesoperator', NAME, '-n', NAME)
+    const { data } = await read('secret', spec.binding.tlsSecretName, '-n', NAME)
+    return Buffer.from(data['tls.crt'], 'base64').toString()
+  }
+  const operators = async () => (await platform.call('GET', '/kubernetes_operators')).body.operators
+  /** The port of the forwarder for an endpoint, which is where its service leads. */
+  const portOf = (url: string): Promise<number> =>
+    eventually(
+      async () =>
+        (await read('boundendpoint', '-n', NAME)).items.find(
+          ({ spec }: { spec: { endpointURL: string } }) => spec.endpointURL === url,
+        )?.spec.port,
+      `the port of ${url}`,
+      POLLING_MS,
+    )
+  const { startApiManager, startForwarder } = await prepareOperator(t, platform, cluster)
+  startForwarder()
+  const apiManager = startApiManager('--enable-feature-bindings')
+
+  await t.test('it gets a certificate and the address of the ingress', async () => {
+    await eventually(() => kubectl(['get', 'kubernetesoperator', NAME, '-n', NAME]))
+    await waitFor(cluster, 'Ready', 'kubernetesoperator', NAME)
+    const [{ binding }] = await operators()
+    const { status } = await read('kubernetesoperator', NAME, '-n', NAME)
+    assert.equal(status.bindingsIngressEndpoint, binding.ingress_endpoint)
+    assert.equal(await certificate(), binding.cert.cert)
+  })
+
+  const [http, tcp] = [await portOf('http://web.shop:80'), await portOf('tcp://db.shop:5432')]
+  const request = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${http}${path}`, { headers: { connection: 'close' } })
+    return `${response.status} ${await response.text()} ${response.headers.get('x-pod')}`
+  }
+
+  await t.test('pods reach an http endpoint by its service, and its policy knows them', async () => {
+    await eventuallyEqual(() => request('/page'), '200 inside /page shop/cart blue')
+    const { spec } = await eventually(() => read('service', 'web', '-n', 'shop'))
+    assert.deepEqual([spec.type, spec.ports[0].port], ['ExternalName', 80])
+    const [name] = spec.externalName.split('.')
+    const upstream = await read('service', name, '-n', NAME)
+    assert.equal(upstream.spec.ports[0].targetPort, http)
+  })
+
+  await t.test('pods reach a tcp endpoint', async () => {
+    await eventuallyEqual(() => text(connect(tcp, '127.0.0.1')), 'db')
+  })
+
+  await t.test('it keeps its certificate when it starts again', async () => {
+    const before = await certificate()
+    apiManager.kill('SIGKILL')
+    const description = 'started again'
+    const restarted = startApiManager('--enable-feature-bindings', `--description=${description}`)
+    await eventuallyEqual(async () => (await operators())[0].description, description)
+    assert.equal(await certificate(), before)
+    assert.equal(await request('/'), '200 inside / shop/cart blue')
+    restarted.kill('SIGKILL')
+  })
+
+  await t.test('pods reach nothing once the operator is deleted, until it has registered again', async () => {
+    const [{ id }] = await operators()
+    await platform.call('DELETE', `/kubernetes_operators/${id}`)
+    await eventuallyEqual(() => request('/').catch(() => 'no response'), 'no response')
+    startApiManager('--enable-feature-bindings')
+    await eventually(
+      async () => (await request('/')).startsWith('200'),
+      'pods reach the endpoint again',
+      POLLING_MS,
+    )
+  })
+})
+
+const POD_TEMPLATE = `\${conn.k8s.pod.metadata.namespace}/\${conn.k8s.pod.metadata.name} \${conn.k8s.pod.metadata.annotations['ngrok.com/team']}`
+
+/** Creates a pod whose address is that of this machine, so that the forwarder takes connections of the test for its own. */
+async function createLocalPod({ kubectl }: KubernetesCluster): Promise<void> {
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'cart', namespace: 'shop', annotations: { 'ngrok.com/team': 'blue' } },
+    spec: { containers: [{ name: 'cart', image: 'cart' }] },
+  }
+  await kubectl(['apply', '-f', '-'], JSON.stringify(pod))
+  const status = { status: { podIP: '127.0.0.1', podIPs: [{ ip: '127.0.0.1' }] } }
+  await kubectl([
+    ...['patch', 'pod', 'cart', '-n', 'shop', '--subresource=status', '--type=merge'],
+    ...['-p', JSON.stringify(status)],
+  ])
+}
