@@ -11,6 +11,7 @@ import { Registry } from 'prom-client'
 import type { Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { KsuidGenerator } from '../base/id.ts'
+import { acceptPending } from '../base/io/accept-pending.ts'
 import { Admission } from '../base/io/admission.ts'
 import { type Listen, type ListenAddress, listen as openListener } from '../base/io/listeners.ts'
 import type { Logger } from '../base/log.ts'
@@ -139,6 +140,7 @@ export function createApi(options: ApiOptions): Api {
     start: async () => void (await http.ready()),
     connect: (origin) => edgeConnections.open(origin),
     async close() {
+      await acceptPending([http.server])
       const timer = setTimeout(() => http.server.closeAllConnections(), CLOSE_TIMEOUT_MS)
       await http.close()
       clearTimeout(timer)

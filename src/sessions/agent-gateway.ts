@@ -178,11 +178,10 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       }
       await Promise.race([limit, Promise.all(Array.from({ length: MAX_MOVING }, moveNext))])
     },
-    async close() {
-      const closed = listener.close()
-      for (const socket of pendingHandshakes) socket.destroy()
-      await closed
-    },
+    close: () =>
+      listener.close(() => {
+        for (const socket of pendingHandshakes) socket.destroy()
+      }),
   }
 }
 

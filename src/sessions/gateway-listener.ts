@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { fanOut } from '../base/fan-out.ts'
+import { stopListening } from '../base/io/accept-pending.ts'
 import { Admission } from '../base/io/admission.ts'
 import { type Listen, listen as openListener } from '../base/io/listeners.ts'
 import type { ProxyProtocolReader } from '../base/io/proxy-protocol-reader.ts'
@@ -80,10 +81,12 @@ export class GatewayListener<C extends { end(reason: string): void }> {
     fanOut([...this.connections], visit, (err) => this.#logError(err, 'gateway connection failed'))
   }
 
-  async close(): Promise<void> {
+  /** `endPending` ends what is no connection yet. */
+  async close(endPending: () => void = () => {}): Promise<void> {
     const closed = this.#server.listening ? once(this.#server, 'close') : undefined
-    if (this.#server.listening) this.#server.close()
+    await stopListening(this.#server)
     this.#options.proxyProtocol?.close()
+    endPending()
     this.visitAll((connection) => connection.end('The server is shutting down.'))
     await closed
   }

@@ -108,3 +108,18 @@ test('stopping the gateway disconnects clients with the reason', { skip }, async
   assert.match(client.output(), /The server is shutting down/)
   assert.equal(registry.find('http', 'mine.adit.test'), undefined)
 })
+
+test('clients that have not been accepted when the gateway stops are ended in order', async (t) => {
+  const { gateway, port } = await startGateway(t)
+  const clients = Array.from({ length: 8 }, () => connect(port, '127.0.0.1'))
+  const ends = clients.map(async (client) => {
+    const [greeting] = await once(client, 'data')
+    await once(client.resume(), 'end')
+    client.destroy()
+    return String(greeting).slice(0, 8)
+  })
+
+  await gateway.close()
+
+  assert.deepEqual(await Promise.all(ends), Array(8).fill('SSH-2.0-'))
+})

@@ -50,6 +50,7 @@ export interface TestApi {
   readonly call: ApiClient
   readonly callAsOther: ApiClient
   client(key: string | undefined): ApiClient
+  close(): Promise<void>
 }
 
 export const emptyOnline: OnlineInventory = {
@@ -191,6 +192,7 @@ async function openApi(
       call: client(account.apiKey.reveal()),
       callAsOther: client(otherAccount.apiKey.reveal()),
       client,
+      close: api.close,
     }
   }
 }

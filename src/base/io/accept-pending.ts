@@ -12,6 +12,7 @@ const MAX_LAST_TURN = 0.01
  * and the shorter it was, the less likely is one that arrived after the loop had looked.
  */
 export async function acceptPending(servers: readonly Server[]): Promise<void> {
+  if (!servers.some(({ listening }) => listening)) return
   let accepted = 0
   const count = () => {
     accepted++
@@ -33,4 +34,10 @@ export async function acceptPending(servers: readonly Server[]): Promise<void> {
     (accepted > before || now - turnStartedAt > (now - startedAt) * MAX_LAST_TURN)
   )
   for (const server of servers) server.off('connection', count).off('drop', count)
+}
+
+/** Closes a listener that no connection waits for any more. Resolves before the connections that are open have closed. */
+export async function stopListening(server: Server): Promise<void> {
+  await acceptPending([server])
+  if (server.listening) server.close()
 }

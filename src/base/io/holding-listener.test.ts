@@ -53,10 +53,25 @@ test('connections during a stop wait, and are closed with the listener', async (
     answered = true
   })
   const closed = new Promise((resolve) => client.once('close', resolve))
-  listener.close()
+  await listener.close()
   await closed
 
   assert.equal(answered, false)
+})
+
+test('connections that have not been accepted when the port closes are served', async (t) => {
+  const { listener, port } = await start(t)
+  listener.serve(echo)
+  const clients = Array.from({ length: 50 }, () => connect(port, '127.0.0.1'))
+  t.after(() => {
+    for (const client of clients) client.destroy()
+  })
+  const answers = clients.map(read)
+  for (const client of clients) client.write('served')
+
+  await listener.close()
+
+  assert.deepEqual(await Promise.all(answers), Array(50).fill('served'))
 })
 
 test('no more connections wait than the limit says, nor of one source than its share', async (t) => {

@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { stopListening } from './accept-pending.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import { type Listen, type ListenAddress, listen as openListener } from './listeners.ts'
 import { readEnds } from './socket-ends.ts'
@@ -52,9 +53,9 @@ export class HoldingListener {
     else this.#serve(socket)
   }
 
-  /** Closes the port and the connections that wait. */
-  close(): void {
-    this.#server.close()
+  /** Closes the port, then the connections that wait. */
+  async close(): Promise<void> {
+    await stopListening(this.#server)
     for (const socket of this.#held.keys()) socket.destroy()
   }
 

@@ -215,7 +215,7 @@ function workerProcesses(
         await Promise.all([cluster?.announce(), workers.callAll('link')])
         // Now the workers listen on the port.
         agentPort?.listener.serve((socket) => workers.handOver(socket))
-        agentPort?.listener.close()
+        await agentPort?.listener.close()
       },
       stop: () => workers.stop(),
     },
