@@ -364,6 +364,7 @@ async function startPublisher(t: TestContext, watchers: number) {
     windows: new WindowBudget(),
     clock: systemClock,
     log: silentLog,
+    tunnelsIn: () => [],
   })
   for (let remaining = watchers; remaining > 0; remaining--) {
     const [local, remote] = duplexPair()

@@ -1,9 +1,10 @@
 import type { SecureContext } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
-import type { LiveEvent, Registry } from '../sessions/index.ts'
+import type { ClientInfo, LiveEvent, LiveTunnel, Registry } from '../sessions/index.ts'
 import { Link, type Peer } from './link.ts'
 import { PeerListener } from './peer-listener.ts'
 import { RegistryPublisher } from './registry-publisher.ts'
@@ -101,6 +102,7 @@ export class Cluster {
     this.#publisher = new RegistryPublisher({
       ...{ id, silenceMs, secret: this.#secret, windows: this.#windows, clock, log },
       ...{ released, openApi, onCounts },
+      tunnelsIn: (session) => options.registry.tunnelsIn(session),
     })
     this.#listener =
       listen &&
@@ -140,6 +142,11 @@ export class Cluster {
   /** Resolves once the peers have registered what this node has published. */
   published(): Promise<void> {
     return this.#publisher.published()
+  }
+
+  /** Opens a stream on a leg that the session of the tunnel has at a peer; undefined while there is no link to it. */
+  openOnLeg(node: string, tunnel: LiveTunnel, client: ClientInfo): ByteStream | undefined {
+    return this.#links.get(node)?.openOnLeg(tunnel, client)
   }
 
   /** Tells the peers that sessions of visitors were revoked; resolves once they have applied it. */

@@ -1,6 +1,8 @@
 import { connect, type TLSSocket } from 'node:tls'
 import { parseHostPort } from '../base/hostport.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import type { Logger } from '../base/log.ts'
+import type { ClientInfo, LiveTunnel } from '../sessions/index.ts'
 import { RemoteRegistry, type RemoteRegistryOptions } from './remote-registry.ts'
 
 /** The name in node certificates; clients cannot request it. */
@@ -50,6 +52,11 @@ export class Link {
   /** The peer's registry while the link is up and the peer runs the management API. */
   get apiPeer(): Pick<RemoteRegistry, 'openApi'> | undefined {
     return this.#remote?.servesApi === true ? this.#remote : undefined
+  }
+
+  /** Opens a stream on a leg that the session of the tunnel has at the peer; undefined while the link is down. */
+  openOnLeg(tunnel: LiveTunnel, client: ClientInfo): ByteStream | undefined {
+    return this.#remote?.openOnLeg(tunnel, client)
   }
 
   sendCounts(lines: Buffer): void {

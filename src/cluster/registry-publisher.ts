@@ -21,7 +21,7 @@ import {
   TypeReader,
   Watchdog,
 } from '../protocol/index.ts'
-import type { Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
+import type { ClientInfo, Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
 import { LineReader } from './json-lines.ts'
 import { Watcher } from './watcher.ts'
 import {
@@ -53,6 +53,8 @@ interface RegistryPublisherOptions {
   windows: WindowBudget
   clock: Clock
   log: Logger
+  /** The tunnels of a session of this node or of a peer. */
+  tunnelsIn(session: LiveSession): readonly LiveTunnel[]
   /** Resolves once the names of ended sessions are released in the database. */
   released?: (() => Promise<void>) | undefined
   /** Serves the management API to peers that do not run it; undefined on a node that does not either. */
@@ -252,14 +254,24 @@ export class RegistryPublisher {
     }
   }
 
-  #openStream({ tunnel: id, visitor: client }: OpenHeader, stream: MuxStream): void {
+  #openStream({ tunnel: id, session: sessionId, visitor: client }: OpenHeader, stream: MuxStream): void {
     this.#relay(stream, () => {
+      if (sessionId !== undefined) return this.#openOnLeg(sessionId, id, client)
       const tunnel = this.#tunnels.get(id)
       if (tunnel === undefined) throw new MuxError(ErrorCode.StreamRefused, 'The tunnel is offline.')
       if (this.#agentsMoved && tunnel.session.moving)
         throw new MuxError(ErrorCode.StreamRefused, 'The agent has moved to another node.')
       return tunnel.open(client)
     })
+  }
+
+  /** On a leg alone: the peer has no other way to the agent either. */
+  #openOnLeg(sessionId: string, tunnelId: string, client: ClientInfo): ByteStream {
+    const session = this.#legged.get(sessionId)
+    const tunnel = session && this.#options.tunnelsIn(session).find(({ id }) => id === tunnelId)
+    if (session?.legs === undefined || tunnel === undefined)
+      throw new MuxError(ErrorCode.StreamRefused, 'The agent has no leg to this node.')
+    return session.legs.open(tunnel, client)
   }
 
   #relay(stream: MuxStream, open: () => ByteStream): void {

@@ -150,6 +150,60 @@ test('when the home is lost, the legs elsewhere serve until the agent has moved'
   assert.equal(nodes.other.registry.sessionsOf('ac_1').length, 1)
 })
 
+test('when the home loses its only leg, its visitors are served over a leg elsewhere until the agent is back', async (t) => {
+  const nodes = await startNodes(t)
+  const { first, second, bound } = await startAgent(t, nodes)
+
+  first.session.destroy()
+  await eventuallyEqual(() => [nodes.home, nodes.other].map((node) => countLegs(node)), [1, 1])
+  openStream(nodes.home).stream.reset()
+  await eventually(() => second.streams.length === 1)
+  assert.equal(nodes.home.registry.sessionsOf('ac_1').length, 1)
+  const next = await connect(t, nodes.home, first.session, 0)
+  await rebind(next, bound)
+
+  openStream(nodes.home)
+  await eventually(() => next.streams.length === 1)
+  await eventually(() => second.session.closed)
+  assert.equal(nodes.home.registry.sessionsOf('ac_1').length, 1)
+})
+
+test('a session without a leg to its home ends with the last one elsewhere', async (t) => {
+  const nodes = await startNodes(t)
+  const { first, second } = await startAgent(t, nodes)
+  first.session.destroy()
+  await eventuallyEqual(() => [nodes.home, nodes.other].map((node) => countLegs(node)), [1, 1])
+
+  second.session.destroy()
+
+  await eventually(() => nodes.home.registry.find('https', HOST) === undefined)
+  await eventually(() => nodes.other.registry.find('https', HOST) === undefined)
+  const stopped = nodes.home.events.filter(({ type }) => type === 'session_stopped')
+  assert.equal(stopped.length, 1)
+})
+
+test('a node without a leg serves over that of another one while the home is lost', async (t) => {
+  const nodes = await startNodes(t)
+  const third = await startNode(t, nodes.nodes, 'third')
+  const { first, second } = await startAgent(t, nodes)
+  await eventually(() =>
+    third.registry.sessionsOf('ac_1').some((each) => third.registry.legsOf(each).length === 2),
+  )
+
+  nodes.nodes.hidden.add('home')
+  nodes.link.freeze()
+  nodes.link.cut()
+  first.session.destroy()
+  await eventually(() =>
+    third.registry.sessionsOf('ac_1').some((each) => third.registry.legsOf(each).length === 1),
+  )
+  openClientStream(third.registry, HOST)
+
+  await eventually(() => second.streams.length === 1)
+  second.session.destroy()
+  await eventually(() => third.registry.find('https', HOST) === undefined)
+})
+
 test('a session whose home is linked again keeps its leg, and loses the tunnels that ended meanwhile', async (t) => {
   const nodes = await startNodes(t)
   const { first, second } = await startAgent(t, nodes)

@@ -13,7 +13,7 @@ import {
   typeBytes,
   Watchdog,
 } from '../protocol/index.ts'
-import type { LiveTunnel, Registry } from '../sessions/index.ts'
+import type { ClientInfo, LiveTunnel, Registry } from '../sessions/index.ts'
 import { CountsSender } from './counts-sender.ts'
 import { LineReader, writeLine } from './json-lines.ts'
 import { type PeerLink, RemoteSession } from './remote-session.ts'
@@ -96,6 +96,11 @@ export class RemoteRegistry {
     return this.#openWith(PeerStream.Api, header)
   }
 
+  /** Opens a stream on a leg that the session of the tunnel has at the peer. */
+  openOnLeg({ id, sessionId }: LiveTunnel, client: ClientInfo): ByteStream {
+    return this.#openWith(PeerStream.Open, { tunnel: id, session: sessionId, visitor: client })
+  }
+
   /** Sends lines with what was counted here, if the peer counts too and has received the last ones. */
   sendCounts(lines: Buffer): void {
     this.#counts?.send(lines)
@@ -166,11 +171,12 @@ export class RemoteRegistry {
       this.#rejected.delete(bindKey(event.tunnelGone))
       const session = this.#sessions.get(sessionId)
       // `kept`: the session is lost, which the next event says. Legs here may still serve it.
-      if (session !== undefined && !(kept && session.legs.all.length > 0))
-        registry.unbind(session, bindId, kept)
+      if (session !== undefined && !(kept && session.hasLegs)) registry.unbind(session, bindId, kept)
     } else if ('sessionGone' in event) {
       const session = this.#sessions.get(event.sessionGone)
       this.#sessions.delete(event.sessionGone)
+      // Legs that the home may still have serve no new streams.
+      registry.reportLegs(this.#options.peerId, event.sessionGone, [])
       if (event.kept) session?.orphan()
       else if (session !== undefined) registry.removeSession(session, 'orderly')
     } else if ('complete' in event) this.#complete()
@@ -260,10 +266,10 @@ export class RemoteRegistry {
   #onClosed(): void {
     this.#watchdog.stop()
     clearTimeout(this.#retry)
+    this.#options.registry.forgetLegs(this.#options.peerId)
     // The agents are about to reconnect, here or elsewhere: their names get a grace period.
     for (const session of this.#sessions.values()) session.orphan()
     this.#sessions.clear()
-    this.#options.registry.forgetLegs(this.#options.peerId)
     this.#options.onClose()
   }
 }

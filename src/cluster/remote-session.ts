@@ -37,7 +37,7 @@ type PeerCall = (type: number, message: object, timeoutMs?: number) => Promise<R
  * A session whose home is a peer, which enforces its rules and sends its commands. This copy owns the tunnels here, and
  * the legs that its agent has to this node: a stream is opened on one of them, or through the link.
  *
- *   LINKED  --- the link is down, or the agent lost its legs to the home --->  ORPHANED, if it has legs here
+ *   LINKED  --- the link is down, or the home has lost the session --->  ORPHANED, if it has legs here or at other nodes
  *   ORPHANED --- the link is up again and the peer still has the session --->  LINKED
  *   ORPHANED --- its agent's next session takes its tunnels over, its last leg closes, or `MAX_ORPHANED_MS` pass ---> removed
  */
@@ -85,15 +85,24 @@ export class RemoteSession implements LiveSession {
       clock,
       minLegs: 0,
       onChange: () => registry.legsChanged(this),
-      onLastClosed: () => this.#onLastLegClosed(),
+      onLastClosed: () => this.#onLegsGone(),
     })
   }
 
-  /** Opens a stream on a leg to this node; through the link when none answers. */
+  /** Whether the agent has legs to this node, or to others but the home. */
+  get hasLegs(): boolean {
+    return this.legs.all.length > 0 || this.#registry.hasLegsElsewhere(this)
+  }
+
+  /** Opens a stream on a leg to this node; through the home when none answers, or on a leg elsewhere when that is lost. */
   open(tunnel: LiveTunnel, client: ClientInfo): ByteStream {
     const link = this.#link
-    if (link === undefined) return this.legs.open(tunnel, client)
+    if (link === undefined) return this.#registry.openOnLeg(this.legs, tunnel, client)
     return this.legs.tryOpen(tunnel, client) ?? link.open(tunnel.id, client)
+  }
+
+  onLegsElsewhere(): void {
+    this.#onLegsGone()
   }
 
   /** Takes over what has changed at the home since the session began. */
@@ -102,7 +111,7 @@ export class RemoteSession implements LiveSession {
     this.#registry.sessionChanged(this)
   }
 
-  /** The home is lost: legs to this node go on serving until the agent has moved its home. */
+  /** The home is lost: legs to other nodes go on serving until the agent has moved its home. */
   orphan(): void {
     this.#link = undefined
     if (this.#isUsed) this.#orphanTimer = setTimeout(() => this.#expire(), MAX_ORPHANED_MS).unref()
@@ -152,13 +161,13 @@ export class RemoteSession implements LiveSession {
   #call: PeerCall = (...args) =>
     this.#link?.call(...args) ?? Promise.reject(new Error('The node of the session is not linked.'))
 
-  #onLastLegClosed(): void {
-    if (this.#link === undefined) this.#remove()
+  #onLegsGone(): void {
+    if (this.#link === undefined && !this.hasLegs) this.#remove()
   }
 
-  /** Whether legs here serve tunnels, or did and have streams left. */
+  /** Whether legs serve tunnels, or did and have streams left. */
   get #isUsed(): boolean {
-    return this.legs.isBusy || (this.legs.all.length > 0 && this.#registry.tunnelsIn(this).length > 0)
+    return this.legs.isBusy || (this.hasLegs && this.#registry.tunnelsIn(this).length > 0)
   }
 
   #expire(): void {

@@ -122,6 +122,8 @@ export function addressOf(snapshot: AddressSnapshot): TunnelAddress {
 /** The header of a proxied stream between nodes: the tunnel id and the client. */
 export interface OpenHeader {
   readonly tunnel: string
+  /** Set to open the stream on a leg that this session has at the receiver, whose tunnel it need not be. */
+  readonly session?: string
   readonly visitor: ClientInfo
 }
 

@@ -88,6 +88,8 @@ export class LiveAgentSession implements LiveSession {
   readonly #ended = Promise.withResolvers<void>()
   moving = false
   #probing: Promise<ProbeOutcome> | undefined
+  /** What ended the last leg to this process, while legs elsewhere serve. */
+  #lostBy: Error | undefined
 
   constructor(agent: AgentDescription, options: AgentSessionDependencies) {
     this.id = agent.id
@@ -168,7 +170,14 @@ export class LiveAgentSession implements LiveSession {
   }
 
   end(reason: string): void {
-    this.legs.close(ErrorCode.NoError, reason)
+    if (this.legs.all.length > 0) this.legs.close(ErrorCode.NoError, reason)
+    else this.#options.registry.removeSession(this, 'lost', reason)
+  }
+
+  onLegsElsewhere(): void {
+    const { registry } = this.#options
+    if (this.legs.all.length === 0 && !registry.hasLegsElsewhere(this))
+      registry.removeSession(this, 'lost', this.#lostBy?.message)
   }
 
   /** Streams on the legs of a session that moved may end by themselves; the gateway closes the legs after them. */
@@ -293,7 +302,7 @@ export class LiveAgentSession implements LiveSession {
     }
   }
 
-  #open: TunnelSpec['open'] = (tunnel, client) => this.legs.open(tunnel, client)
+  #open: TunnelSpec['open'] = (tunnel, client) => this.#options.registry.openOnLeg(this.legs, tunnel, client)
 
   async #handleBindLabels(message: Message): Promise<object> {
     try {
@@ -344,8 +353,14 @@ export class LiveAgentSession implements LiveSession {
     this.#ended.resolve()
     // An orderly end comes with GOAWAY. After anything else, and after a restart, the agent reclaims its names.
     const orderly = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
+    const { registry } = this.#options
+    // Legs elsewhere serve all visitors until the agent has started its next session, which it does now.
+    if (!orderly && registry.has(this) && registry.hasLegsElsewhere(this)) {
+      this.#lostBy = error
+      return
+    }
     const cause = orderly && !this.#restarting ? 'orderly' : 'lost'
-    this.#options.registry.removeSession(this, cause, orderly ? undefined : error.message)
+    registry.removeSession(this, cause, orderly ? undefined : error.message)
   }
 }
 

@@ -2,11 +2,12 @@ import { compileAcl } from '../auth/index.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut, throwLater } from '../base/fan-out.ts'
 import { newId } from '../base/id.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import { type EndpointAddress, GRACE_MS, isPublicPort } from '../naming/index.ts'
 import { ErrorCode, protocolError } from '../protocol/index.ts'
 import { type BindingKey, bindingKey } from './binding-table.ts'
 import { CredentialChanges } from './credential-changes.ts'
-import type { LegView } from './legs.ts'
+import type { Legs, LegView } from './legs.ts'
 import type { LiveEvent } from './live-event.ts'
 import type { LiveSession } from './live-session.ts'
 import { LiveTunnel, type TunnelPatch, type TunnelSpec } from './live-tunnel.ts'
@@ -14,6 +15,7 @@ import { ReportedLegs } from './reported-legs.ts'
 import { SessionDirectory } from './session-directory.ts'
 import { canPool, isStale, isSuccessor, outranks } from './succession.ts'
 import type {
+  ClientInfo,
   InternalAddress,
   LabelAddress,
   PublicPorts,
@@ -47,6 +49,8 @@ interface RegistryPeers {
   onLive(event: LiveEvent): void
   /** Resolves once they have registered what they were told so far. */
   published(): Promise<void>
+  /** Opens a stream on a leg that the session of the tunnel has at the node; undefined while there is no link to it. */
+  openOnLeg(node: string, tunnel: LiveTunnel, client: ClientInfo): ByteStream | undefined
 }
 
 /** The reservation of a name for a credential whose session was lost. */
@@ -203,13 +207,23 @@ export class Registry implements TunnelLookup {
   /** A node reports the legs that a session has there. */
   reportLegs(node: string, sessionId: string, legs: readonly LegView[]): void {
     this.#reportedLegs.report(node, sessionId, legs)
-    const session = this.#sessions.get(sessionId)
-    if (session !== undefined) this.#countChange(session.accountId)
+    this.#onReportedLegs(sessionId)
   }
 
   /** The link to the node is down. */
   forgetLegs(node: string): void {
-    this.#reportedLegs.forget(node)
+    for (const sessionId of this.#reportedLegs.forget(node)) this.#onReportedLegs(sessionId)
+  }
+
+  /** Whether the session has legs at other nodes. */
+  hasLegsElsewhere({ id }: LiveSession): boolean {
+    return this.#reportedLegs.nodesOf(id).length > 0
+  }
+
+  /** Opens a stream on one of the legs that the session of the tunnel has here; on one elsewhere when there are none. */
+  openOnLeg(legs: Legs, tunnel: LiveTunnel, client: ClientInfo): ByteStream {
+    const stream = legs.all.length === 0 ? this.#openElsewhere(tunnel, client) : undefined
+    return stream ?? legs.open(tunnel, client)
   }
 
   /** A leg of the session at this node opened or closed. */
@@ -529,6 +543,21 @@ export class Registry implements TunnelLookup {
     const { accountId, remote = false } = 'session' in event ? event.session : event.tunnel.session
     this.#countChange(accountId)
     if (!remote) this.#notify(event)
+  }
+
+  #openElsewhere(tunnel: LiveTunnel, client: ClientInfo): ByteStream | undefined {
+    for (const node of this.#reportedLegs.nodesOf(tunnel.sessionId)) {
+      const stream = this.#peers?.openOnLeg(node, tunnel, client)
+      if (stream !== undefined) return stream
+    }
+    return undefined
+  }
+
+  #onReportedLegs(sessionId: string): void {
+    const session = this.#sessions.get(sessionId)
+    if (session === undefined) return
+    this.#countChange(session.accountId)
+    session.onLegsElsewhere?.()
   }
 
   #countChange(accountId: string): void {

@@ -13,9 +13,16 @@ export class ReportedLegs {
     else sessions.delete(sessionId)
   }
 
-  /** The link to the node is down. */
-  forget(node: string): void {
+  /** The link to the node is down. Returns the sessions that had legs there. */
+  forget(node: string): readonly string[] {
+    const sessions = [...(this.#byNode.get(node)?.keys() ?? [])]
     this.#byNode.delete(node)
+    return sessions
+  }
+
+  /** The nodes at which the session has legs. */
+  nodesOf(sessionId: string): string[] {
+    return [...this.#byNode].filter(([, sessions]) => sessions.has(sessionId)).map(([node]) => node)
   }
 
   legsOf(sessionId: string): LegView[] {
