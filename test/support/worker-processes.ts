@@ -2,9 +2,17 @@ import { readFileSync } from 'node:fs'
 
 /** The process id of a worker of a control process; undefined while it does not run. */
 export function findWorker(controlPid: number, number: number): number | undefined {
-  const children = readFileSync(`/proc/${controlPid}/task/${controlPid}/children`, 'utf8').trim().split(' ')
-  const pid = children.find((child) => processTitle(child) === `adit worker ${number}`)
-  return pid === undefined ? undefined : Number(pid)
+  return childrenOf(controlPid).find((child) => processTitle(child) === `adit worker ${number}`)
+}
+
+/** The process ids of a server: its own, and those of its workers. */
+export function processesOf(controlPid: number): number[] {
+  return [controlPid, ...childrenOf(controlPid)]
+}
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return children.split(' ').filter(Boolean).map(Number)
 }
 
 /** The title of a process; empty when it has ended. */

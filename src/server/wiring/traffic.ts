@@ -318,7 +318,8 @@ async function wireGateways(
     secureContext: certificate.context,
     namedContext: createAgentContexts(certs),
     ingressAccount: (serverName) => certs.ingressOf(serverName)?.account,
-    connectAddresses: () => cluster?.agentAddresses ?? [],
+    // Processes on one SQLite file share the address that the agent has dialled already, perhaps through a proxy.
+    connectAddresses: () => (settings.databaseUrl === undefined ? [] : (cluster?.agentAddresses ?? [])),
     serverVersion: VERSION,
   })
   cluster?.followAddresses(() => agentGateway.announceAddresses())

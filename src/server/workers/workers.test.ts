@@ -13,7 +13,10 @@ import { type ServerProcess, startServerProcess } from '../../../test/support/se
 import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { startUpgrade } from '../../../test/support/upgrade.ts'
 import { findWorker, processTitle } from '../../../test/support/worker-processes.ts'
+import { Secret } from '../../base/secret.ts'
 import { sendHttps } from '../../edge/testing/client.ts'
+import { connectAgentSession } from '../../protocol/index.ts'
+import { agentIdentity } from '../../sessions/testing/platform.ts'
 
 /** Requests on connections of their own: that all of them reach the same of two workers is practically impossible. */
 const MANY = 40
@@ -26,6 +29,24 @@ async function startWorkers(
 ) {
   return startServerProcess(t, dataDir, ['--workers', '2', ...flags], { environment })
 }
+
+test('agents are told no address of workers, which all have the one that the agent dialled', async (t) => {
+  const { credentials } = await startWorkers(t)
+  const [host, port] = credentials.agent_addr.split(':')
+
+  const agent = await connectAgentSession({
+    host: host!,
+    port: Number(port),
+    ca: await readFile(credentials.ca_file, 'utf8'),
+    identity: agentIdentity({ authtoken: new Secret(credentials.authtoken), maxLegs: 4 }),
+    onProxy: (_header, stream) => stream.reset(),
+    onCommand: async () => {},
+    onClose() {},
+  })
+  t.after(() => agent.close())
+
+  assert.deepEqual(agent.authResponse.Extra.ConnectAddresses, [])
+})
 
 /** Far fewer than the requests that both workers would admit if each counted for itself. */
 const CAPACITY = 60
