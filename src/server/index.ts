@@ -8,7 +8,7 @@
  */
 import { failpoint } from '../base/failpoint.ts'
 import type { Secret } from '../base/secret.ts'
-import { type CreatedAccount, createPasswordLink } from '../dashboard/index.ts'
+import { type CreatedAccount, createPasswordLink, createPasswords } from '../dashboard/index.ts'
 import type { ProcessListeners } from './agent-port.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { startParts, stopAfterFailure } from './parts.ts'
@@ -62,10 +62,11 @@ export async function startServer(
         (error: Error) => error.message,
       ),
       async createPasswordLink() {
-        const { createdAccount: account, addresses } = foundation
+        const { createdAccount: account, addresses, store, clock, passwordCost } = foundation
         if (account === undefined) return undefined
         const user = { account: account.accountId, id: account.userId, email: account.email }
-        return (await createPasswordLink(foundation, user, addresses.dashboardUrl)).url
+        const dependencies = { store, clock, passwords: createPasswords(passwordCost) }
+        return (await createPasswordLink(dependencies, user, addresses.dashboardUrl)).url
       },
       handOver: createHandOver(parts),
       completeUpgrade: () => completeUpgrade(parts),

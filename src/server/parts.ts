@@ -7,8 +7,8 @@ import { startInOrder } from './lifecycle.ts'
 import type { ServerLimits } from './server-limits.ts'
 import type { ServerSettings } from './settings.ts'
 import { wireBackground } from './wiring/background.ts'
-import { wireControl } from './wiring/control.ts'
 import { type LogOf, openFoundation, type ProcessContext } from './wiring/foundation.ts'
+import { wireMonitoring } from './wiring/monitoring.ts'
 import { type Parts, startOrder } from './wiring/start-order.ts'
 import { wireTraffic } from './wiring/traffic.ts'
 
@@ -29,13 +29,16 @@ export async function startParts(
     processLog.child({ part, ...(worker !== undefined && { worker: worker.number }) })
   const cleanup = new CleanupStack()
   let serving = false
+  // A worker needs neither the API nor the dashboard: a third of the code that a server loads.
+  const loadControl = worker === undefined ? import('./wiring/control.ts') : undefined
   createDirectory(settings.dataDir, 0o700)
   try {
     const foundation = await openFoundation(settings, limits, { cleanup, logOf, worker, predecessor, early })
     const background = await wireBackground(foundation)
     const traffic = await wireTraffic(foundation, background)
-    const control = wireControl(foundation, background, traffic, () => serving)
-    const parts = { foundation, background, traffic, control }
+    const monitoring = wireMonitoring(foundation, traffic)
+    const control = (await loadControl)?.wireControl(foundation, background, traffic, () => serving)
+    const parts = { foundation, background, traffic, monitoring, control }
     await startInOrder(cleanup, startOrder(parts))
     cleanup.defer(collectWhenIdle())
     serving = true

@@ -43,11 +43,8 @@ export function createHandOver({
 }
 
 /** Takes over the listeners of the predecessor, unless this process is not ready for them. */
-export async function takeOver({
-  foundation: { listeners, workers },
-  control: { api },
-}: Parts): Promise<void> {
-  const { status, body } = (await api.probes.get('/readyz')?.()) ?? {}
+export async function takeOver({ foundation: { listeners, workers }, control }: Parts): Promise<void> {
+  const { status, body } = (await control?.api.probes.get('/readyz')?.()) ?? {}
   if (status !== 200) throw new CommandFailure(`It is not ready: ${JSON.stringify(body)}`)
   await Promise.all([listeners.takeOver(), workers?.takeOver()])
 }

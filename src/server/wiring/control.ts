@@ -1,11 +1,9 @@
 import { createApi, createProbeListener, createRenderContext } from '../../api/index.ts'
 import { VERSION } from '../../base/version.ts'
 import { createOperatorAuthority } from '../../certs/index.ts'
-import { createChangeTracker, createDashboard, mountViews } from '../../dashboard/index.ts'
+import { createChangeTracker, createDashboard, createPasswords, mountViews } from '../../dashboard/index.ts'
 import { createOnlineResources } from '../../sessions/index.ts'
-import { createStalenessMonitor } from '../../store/index.ts'
 import { mountDocumentation } from '../documentation.ts'
-import { registerPlatformMetrics } from '../metrics.ts'
 import { createWorkerTraffic, renderMetrics } from '../workers/worker-traffic.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
@@ -18,18 +16,11 @@ export type Control = ReturnType<typeof wireControl>
 export function wireControl(
   foundation: Foundation,
   { events }: Background,
-  { edge, registry, agentGateway, loginSync }: TrafficParts,
+  { edge, registry, loginSync }: TrafficParts,
   isServing: () => boolean,
 ) {
   const { settings, store, clock, logOf, auth, restrictions, addresses, metrics, workers } = foundation
   const apiUrl = () => addresses.apiUrl
-  const stalenessMonitor = createStalenessMonitor({ check: store.check, clock })
-  registerPlatformMetrics(metrics, {
-    edge,
-    staleness: stalenessMonitor.staleness,
-    agents: () => agentGateway.connections,
-    heap: () => process.memoryUsage.rss(),
-  })
   const dashboard = createDashboard({
     store,
     auth,
@@ -37,7 +28,7 @@ export function wireControl(
     listenerUrl: () => addresses.listenerUrl,
     clock,
     log: logOf('dashboard'),
-    passwords: foundation.passwords,
+    passwords: createPasswords(foundation.passwordCost),
   })
   const api = createApi({
     store,
@@ -101,5 +92,5 @@ export function wireControl(
       ca_pem: foundation.authority.certificatePem,
     }),
   })
-  return { api, probes: createProbeListener(api.probes), stalenessMonitor, changes }
+  return { api, probes: createProbeListener(api.probes), changes }
 }

@@ -10,7 +10,6 @@ import type { Logger } from '../../base/log.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { Secret } from '../../base/secret.ts'
 import { openRootAuthority } from '../../certs/index.ts'
-import { createAccountWithPassword, createPasswords } from '../../dashboard/index.ts'
 import { GRACE_MS, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
 import { type DurableStore, openNameClaims, openStore, type Store } from '../../store/index.ts'
@@ -134,8 +133,7 @@ export async function openFoundation(
   })
   cleanup.defer(() => store.close())
   const root = await openRootAuthority({ store, dataDir: settings.dataDir, clock, log: logOf('server') })
-  const passwords = createPasswords(limits.passwordCost)
-  const account = await ensureAccount({ store, passwords, clock }, settings)
+  const account = await ensureAccount(store, clock, settings, limits)
   const outbound = createOutbound({ allow: settings.outboundAllow })
   cleanup.defer(() => outbound.close())
   const naming = await createClaims(store, settings, limits, { ...context, clock })
@@ -157,7 +155,7 @@ export async function openFoundation(
     metrics: new MetricsRegistry(),
     auth: createAuth({ store, clock }),
     restrictions: createIpRestrictions({ store, log: logOf('auth') }),
-    passwords,
+    passwordCost: limits.passwordCost,
     ...account,
     outbound,
     addresses: new PlatformAddresses(settings),
@@ -184,15 +182,21 @@ function lockDataDir(
 
 /** The account of the operator: the first one, which a new database gets now. */
 async function ensureAccount(
-  dependencies: Parameters<typeof createAccountWithPassword>[0],
+  store: DurableStore,
+  clock: Clock,
   { domain }: ServerSettings,
+  { passwordCost }: ServerLimits,
 ) {
-  const existing = await firstAccount(dependencies.store)
-  const createdAccount =
-    existing === undefined
-      ? await createAccountWithPassword(dependencies, 'default', `admin@${domain}`)
-      : undefined
-  return { createdAccount, operatorAccount: createdAccount?.accountId ?? existing?.id ?? '' }
+  const existing = await firstAccount(store)
+  if (existing !== undefined) return { createdAccount: undefined, operatorAccount: existing.id }
+  // Loaded by the first start alone: workers do without the dashboard.
+  const { createAccountWithPassword, createPasswords } = await import('../../dashboard/index.ts')
+  const createdAccount = await createAccountWithPassword(
+    { store, passwords: createPasswords(passwordCost), clock },
+    'default',
+    `admin@${domain}`,
+  )
+  return { createdAccount, operatorAccount: createdAccount.accountId }
 }
 
 /** The claims on public names that this node holds, and the tunnels that they let it serve. */

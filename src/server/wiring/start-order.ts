@@ -9,6 +9,7 @@ import type { Background } from './background.ts'
 import type { Control } from './control.ts'
 import { drain } from './drain.ts'
 import type { Foundation } from './foundation.ts'
+import type { Monitoring } from './monitoring.ts'
 import { hasPeers, type TrafficParts } from './traffic.ts'
 
 /** How often nodes and workers tell each other what they have counted. */
@@ -19,18 +20,27 @@ export interface Parts {
   readonly foundation: Foundation
   readonly background: Background
   readonly traffic: TrafficParts
-  readonly control: Control
+  readonly monitoring: Monitoring
+  /** Not in workers. */
+  readonly control: Control | undefined
 }
 
 /**
  * The components in the order they start: what is observed, what is served, the listeners, the API. They stop in the
  * reverse order, so the API stops first, then agents and clients are drained while the sessions they use still exist.
  */
-export function startOrder({ foundation, background, traffic, control }: Parts): Lifecycle[] {
+export function startOrder({
+  foundation,
+  background,
+  traffic,
+  monitoring: { stalenessMonitor },
+  control,
+}: Parts): Lifecycle[] {
   const edge = edgeComponents(foundation, traffic)
   return [
-    probes(foundation, control),
-    ...followers(foundation, traffic, control),
+    ...(control === undefined ? [] : [probes(foundation, control), changeTracker(control)]),
+    stalenessMonitor,
+    ...followers(foundation, traffic),
     ...backgroundComponents(foundation, background),
     ...edge.table,
     clusterComponent(foundation, traffic),
@@ -39,7 +49,7 @@ export function startOrder({ foundation, background, traffic, control }: Parts):
     ...gateways(foundation, traffic),
     ...workerProcesses(foundation, traffic),
     onStop(() => drain(foundation, traffic)),
-    apiListener(foundation, control),
+    ...(control === undefined ? [] : [apiListener(foundation, control)]),
   ]
 }
 
@@ -52,11 +62,15 @@ function probes({ settings, listeners }: Foundation, { probes: listener }: Contr
   }
 }
 
+/** Pages of the dashboard follow changes. */
+function changeTracker({ changes }: Control): Lifecycle {
+  return { start: changes.start, stop: async () => changes.stop() }
+}
+
 /** What keeps rules in memory up to date with the database. */
 function followers(
   { store, restrictions, claims, tunnels, settings, hasRole, logOf }: Foundation,
   { registry, nameWatch }: TrafficParts,
-  { stalenessMonitor, changes }: Control,
 ): Lifecycle[] {
   const credentialWatch = createCredentialWatch({
     updateAcl: (id, rules) => registry.updateAcl(id, rules),
@@ -74,9 +88,7 @@ function followers(
     logOf('edge'),
   )
   return [
-    stalenessMonitor,
     { start: restrictions.start, stop: async () => restrictions.stop() },
-    { start: changes.start, stop: async () => changes.stop() },
     follow(store, CREDENTIAL_KINDS, credentialWatch),
     follow(store, RESERVING_KINDS, followReservations(nameWatch.onReserved)),
     follow(
