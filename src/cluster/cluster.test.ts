@@ -299,6 +299,25 @@ test('a node missing from the list for a while keeps its link, and is not linked
   assert.deepEqual(agentSession.ended, [])
 })
 
+test('nodes that are introduced to each other are linked while the list is unavailable', async (t) => {
+  const unavailable = {
+    heartbeat: () => Promise.reject(new Error('The database is away.')),
+    list: async () => [],
+    leave: async () => {},
+  }
+  const one = await startNode(t, unavailable, 'one')
+  const two = await startNode(t, unavailable, 'two')
+  const agentSession = session('ts_1')
+  one.registry.addSession(agentSession)
+  one.registry.bind(agentSession, tunnelSpec('app'))
+
+  const nodes = [one.cluster.self!, two.cluster.self!]
+  await Promise.all([one, two].map(({ cluster }) => cluster.introduce(nodes)))
+
+  assert.ok(two.registry.find('http', 'app.example.com'))
+  assert.deepEqual(two.cluster.agentAddresses, ['two.example.com:4443', 'one.example.com:4443'])
+})
+
 test('a stopped node is removed once it has been missing from a stable list', async (t) => {
   const nodes = createNodes()
   const limits = { silenceMs: 200 }

@@ -12,7 +12,7 @@ import { StabilityWindow } from './stability-window.ts'
 import type { OpenApi } from './wire.ts'
 
 /** A node of the membership list. */
-interface ListedNode extends Peer {
+export interface ListedNode extends Peer {
   /** `host:port` for agents; undefined when the node accepts none. */
   readonly agentAddress: string | undefined
 }
@@ -118,6 +118,14 @@ export class Cluster {
     return this.#address
   }
 
+  /** This node as its peers know it; undefined when they cannot dial it. */
+  get self(): ListedNode | undefined {
+    const { id, agentAddress } = this.#options
+    return this.#address === undefined
+      ? undefined
+      : { id, address: this.#address, agentAddress: agentAddress?.() }
+  }
+
   /** Agent addresses of all nodes, this one first. */
   get agentAddresses(): readonly string[] {
     if (this.#isStopped) return []
@@ -188,6 +196,13 @@ export class Cluster {
       (syncs) => this.#waitForSyncs(syncs),
       (error) => this.#options.log.debug({ err: error }, 'node not announced'),
     )
+  }
+
+  /** Links with nodes that need not be in the list yet: without the database it does not tell of them. */
+  async introduce(nodes: readonly ListedNode[]): Promise<void> {
+    if (this.#isStopped) return
+    const peers = nodes.filter(({ id }) => id !== this.#options.id)
+    await Promise.all([this.#waitForSyncs(this.#reconcileLinks(peers, false)), this.announce()])
   }
 
   /** Removes this node from the list, so that agents and peers look for no new way to it. Links stay. */

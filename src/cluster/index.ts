@@ -4,5 +4,5 @@
  * sessions. Begin with `cluster.ts` (membership), then `link.ts`; `registry-publisher.ts` is the serving end of a link,
  * `remote-registry.ts` the consuming end, `wire.ts` what they exchange.
  */
-export { Cluster } from './cluster.ts'
+export { Cluster, type ListedNode } from './cluster.ts'
 export { NODE_NAME } from './link.ts'

@@ -15,6 +15,7 @@ import type { Credentials } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { signalServer } from '../support/worker-processes.ts'
 
 const NAME = 'moves.adit.localhost'
 
@@ -91,11 +92,11 @@ test('an agent fails over to the other node when its node freezes, and both node
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
   await eventually(async () => (await getBody(second)) === 'served', 'the second node serves it')
 
-  process.kill(first.pid, 'SIGSTOP')
-  t.after(() => process.kill(first.pid, 'SIGCONT'))
+  signalServer(first.pid, 'SIGSTOP')
+  t.after(() => signalServer(first.pid, 'SIGCONT'))
   const call = createClient(second.credentials.api_url, first.credentials.api_key)
   await eventually(async () => (await getBody(second)) === 'served', 'the agent is at the second node')
-  process.kill(first.pid, 'SIGCONT')
+  signalServer(first.pid, 'SIGCONT')
 
   for (const node of [first, second])
     await eventually(async () => (await getBody(node)) === 'served', 'both nodes serve it')

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts'
 import { type Harness, readText, startHarness } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
 import { type Relay, startRelay } from '../support/relay.ts'
-import { processesOf } from '../support/worker-processes.ts'
+import { signalServer } from '../support/worker-processes.ts'
 
 const NAME = 'steady.adit.localhost'
 
@@ -47,10 +47,6 @@ async function isServing({ harness }: TunnelFixture): Promise<boolean> {
 
 const hasNoSession = async ({ harness }: TunnelFixture) =>
   (await harness.list('/tunnel_sessions')).length === 0
-
-function signalServer({ server }: Harness, signal: 'SIGSTOP' | 'SIGCONT'): void {
-  for (const pid of processesOf(server.child.pid!)) process.kill(pid, signal)
-}
 
 interface Interruption {
   /** Fewer where the server has to detect the failure itself, which takes longer. */
@@ -109,11 +105,11 @@ const interruptions: Record<string, Interruption> = {
     rounds: 1,
     async interrupt({ harness, agent }) {
       const reconnects = agent.stdout.split('reconnecting').length
-      signalServer(harness, 'SIGSTOP')
+      signalServer(harness.server.child.pid!, 'SIGSTOP')
       await agent.until(({ stdout }) => stdout.split('reconnecting').length > reconnects)
     },
     async recover({ harness }) {
-      signalServer(harness, 'SIGCONT')
+      signalServer(harness.server.child.pid!, 'SIGCONT')
     },
   },
   'a server that is killed and started again': {

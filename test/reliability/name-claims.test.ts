@@ -15,6 +15,7 @@ import { createTestDatabase, startPostgres } from '../support/postgres.ts'
 import { startRelay } from '../support/relay.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { signalServer } from '../support/worker-processes.ts'
 
 /** An agent whose service answers with the agent's id. */
 interface Contender {
@@ -177,13 +178,13 @@ test('names of a killed or paused node can be bound elsewhere, and the paused no
   killedNode.child.kill('SIGKILL')
   // Its agent would move to another node and take its names along, too.
   await previous.killed.close()
-  stoppedNode.child.kill('SIGSTOP')
+  signalServer(stoppedNode.child.pid!, 'SIGSTOP')
   const takeOver = (host: string) =>
     eventually(async () => (await successor.bind(host)) === 'bound', `the next holder binds ${host}`, 30_000)
   await Promise.all([...hosts('killed'), ...hosts('stopped')].map(takeOver))
   // Sent while the node is stopped, and answered as soon as it resumes.
   const pendingVisits = hosts('stopped').map((host) => fetchHost(stoppedNode, host))
-  stoppedNode.child.kill('SIGCONT')
+  signalServer(stoppedNode.child.pid!, 'SIGCONT')
 
   for (const response of await Promise.all(pendingVisits))
     assert.notEqual(response.body, 'on the stopped node')

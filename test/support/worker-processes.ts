@@ -5,9 +5,9 @@ export function findWorker(controlPid: number, number: number): number | undefin
   return childrenOf(controlPid).find((child) => processTitle(child) === `adit worker ${number}`)
 }
 
-/** The process ids of a server: its own, and those of its workers. */
-export function processesOf(controlPid: number): number[] {
-  return [controlPid, ...childrenOf(controlPid)]
+/** Stops or continues a server with its workers. */
+export function signalServer(controlPid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  for (const pid of [controlPid, ...childrenOf(controlPid)]) process.kill(pid, signal)
 }
 
 function childrenOf(pid: number): number[] {

@@ -224,7 +224,7 @@ function workerProcesses(
         addresses.setEdge(http, https)
         addresses.agent = agent
         addresses.ssh = ssh
-        await Promise.all([cluster?.announce(), workers.callAll('link')])
+        if (cluster !== undefined) await workers.link(cluster)
         // Now the workers listen on the port.
         agentPort?.listener.serve((socket) => workers.handOver(socket))
         await agentPort?.listener.close()

@@ -1,6 +1,7 @@
 import type { AddressInfo, Server } from 'node:net'
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import type { HolderCount } from '../../base/io/admission.ts'
+import type { ListedNode } from '../../cluster/index.ts'
 import type { Edge } from '../../edge/index.ts'
 import type { RequestLogUpdate } from '../../sessions/index.ts'
 import type { ServerLimits } from '../server-limits.ts'
@@ -33,8 +34,10 @@ export type Metrics = readonly MetricObjectWithValues<MetricValue<string>>[]
 
 /** What the control process calls in a worker. */
 export interface WorkerMethods {
-  /** Resolves once the worker is linked with the other processes. */
-  link(): Promise<void>
+  /** The worker as its peers know it. */
+  node(): ListedNode | undefined
+  /** Links the worker with the other processes of the server; resolves once it is. */
+  link(nodes: readonly ListedNode[]): Promise<void>
   setListenerUrl(url: string): void
   /** Resolves once its traffic follows all that is committed now. */
   applyChanges(): Promise<void>

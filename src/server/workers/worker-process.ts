@@ -81,7 +81,8 @@ function createMethods(
 ): WorkerMethods {
   const { addresses, metrics, store, listeners, worker, nodeId, settings } = foundation
   return {
-    link: async () => cluster?.announce(),
+    node: () => cluster?.self,
+    link: async (nodes) => cluster?.introduce(nodes),
     setListenerUrl: (url) => addresses.setListenerUrl(url),
     async applyChanges() {
       await store.catchUp()

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { CommandFailure } from '../../base/command-line.ts'
 import { requireFreePort } from '../../base/io/require-free-port.ts'
 import type { Logger } from '../../base/log.ts'
+import type { Cluster } from '../../cluster/index.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import type { ListenerAddress } from '../setting-values.ts'
 import type { RoleName, ServerSettings } from '../settings.ts'
@@ -54,6 +55,8 @@ export class Workers {
   /** The process whose workers these replace, while it runs. */
   #predecessor: PredecessorChannel | undefined
   #takesOver = false
+  /** Links the processes of the server with each other. */
+  #link = async () => {}
   /** Processes that are no workers yet. */
   readonly #spares: WorkerHandle[]
 
@@ -86,6 +89,19 @@ export class Workers {
     const [bound] = await Promise.all(numbers.map((number) => this.#startFirst(number)))
     this.#bound ??= bound
     return this.#bound!
+  }
+
+  /**
+   * Links the workers and this process with each other, now and whenever a worker was restarted. They find each other in
+   * the database as well, but it may be away.
+   */
+  async link(cluster: Pick<Cluster, 'self' | 'introduce'>): Promise<void> {
+    this.#link = async () => {
+      const workers = (await this.callAll('node')).values()
+      const nodes = [cluster.self, ...workers].filter((node) => node !== undefined)
+      await Promise.all([cluster.introduce(nodes), this.callAll('link', nodes)])
+    }
+    await this.#link()
   }
 
   /** What a release that replaces this one has to know. */
@@ -259,7 +275,10 @@ export class Workers {
       running = this.#launch(number)
       const { handle } = running
       handle.ready.then(
-        () => log.info({ worker: number, pid: handle.pid }, 'worker is back'),
+        () => {
+          log.info({ worker: number, pid: handle.pid }, 'worker is back')
+          void this.#link()
+        },
         () => {},
       )
     }
