@@ -8,6 +8,7 @@ import type { AgentIdentity, AgentIdentityPage } from './page-data.ts'
 /** An online session, as far as it tells agents apart. */
 interface OnlineAgent {
   readonly id: string
+  readonly startedAt: number
   readonly hostname?: string
   readonly ownerId: string
   readonly credentialId: string
@@ -89,10 +90,9 @@ export function mountAgentList(
         return matchesWords([...texts, ...(tunnelTexts.get(session.id) ?? [])], words)
       }
       const matches = await Promise.all(sessions.map(isMatching))
-      // Ids begin with the time of their creation.
       const matching = sessions
         .filter((_, index) => matches[index])
-        .sort((one, other) => (one.id < other.id ? 1 : -1))
+        .sort((one, other) => other.startedAt - one.startedAt || (one.id < other.id ? 1 : -1))
       const first = Number(offset)
       const page = matching.slice(first, limit === undefined ? undefined : first + Number(limit))
       return {
