@@ -1,5 +1,5 @@
 import { resources } from '../resources/index.ts'
-import type { Follower, Store } from '../store/index.ts'
+import type { PagedFollower, Store } from '../store/index.ts'
 
 /** The kinds that the traffic pages show. */
 const FOLLOWED_KINDS = Object.keys(resources).filter((kind) => /^(edges|backends|reserved)_/.test(kind))
@@ -20,10 +20,13 @@ export function createChangeTracker({ store }: { store: Store }): ChangeTracker 
   let startRevision = 0
   let deletionRevision = 0
   let subscription: { stop(): void } | undefined
-  const follower: Follower = {
-    reset(_rows, revision) {
-      startRevision = revision
-    },
+  const follower: PagedFollower = {
+    load: () => ({
+      put() {},
+      complete(revision) {
+        startRevision = revision
+      },
+    }),
     change(changes) {
       for (const { row, revision } of changes) {
         if (row === undefined) deletionRevision = revision

@@ -1,6 +1,6 @@
 import type { CleanupStack } from '../base/cleanup-stack.ts'
 import { failpoint } from '../base/failpoint.ts'
-import type { Follower, Store } from '../store/index.ts'
+import type { Follower, PagedFollower, Store } from '../store/index.ts'
 
 /** A component that starts and stops with the server. */
 export interface Lifecycle {
@@ -29,7 +29,7 @@ export function onStop(stop: () => unknown): Lifecycle {
 export function follow<K extends string>(
   store: Store,
   kinds: readonly K[],
-  follower: Follower<K>,
+  follower: Follower<K> | PagedFollower<K>,
 ): Lifecycle {
   let following: { stop(): void } | undefined
   return {

@@ -22,7 +22,7 @@ export async function copyTable(source: Sql, target: Sql, table: string): Promis
   await target.run(`DELETE FROM ${table}`)
   let cursor: SqlValue[] | undefined
   for (;;) {
-    const rows: SqlValue[][] = cursor ? await source.tuples(next, ...cursor) : await source.tuples(first)
+    const rows: SqlValue[][] = cursor ? await source.scan(next, ...cursor) : await source.scan(first)
     await target.apply({ table, columns, rows })
     if (rows.length < PAGE_SIZE) return
     const lastRow = rows.at(-1)!

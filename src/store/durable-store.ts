@@ -124,7 +124,7 @@ export async function createDurableStore(options: {
 
 function createScan(sql: Sql, vault: Vault): Store['scan'] {
   return async (kind, { limit, after = '' }) => {
-    const records = await sql.tuples(
+    const records = await sql.scan(
       `SELECT ${ROW_COLUMNS} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
       kind,
       after,
@@ -140,6 +140,7 @@ function withFallback(sql: Sql, query: Query): Sql {
     get: (...statement) => query((source) => source.get(...statement)),
     all: (...statement) => query((source) => source.all(...statement)),
     tuples: (...statement) => query((source) => source.tuples(...statement)),
+    scan: (...statement) => query((source) => source.scan(...statement)),
     run: (...statement) => sql.run(...statement),
     apply: (...changes) => sql.apply(...changes),
   }

@@ -1,19 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../base/log.ts'
 import { readHead } from './changes.ts'
-import { ROW_COLUMNS, toRow } from './rows.ts'
-import type { Engine, Query, Sql, SqlRecord } from './sql.ts'
-import type { Follower, Row, RowChange } from './store.ts'
+import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toRow } from './rows.ts'
+import type { Engine, Query, Sql, SqlRecord, SqlValue } from './sql.ts'
+import type { Follower, PagedFollower, Row, RowChange, RowLoad, RowOwner } from './store.ts'
 import type { Vault } from './vault.ts'
 
 const PAGE_SIZE = 500
+const OWNER_PAGE_SIZE = 5_000
 const MAX_CATCH_UP_PASSES = 20
 const MIN_RETRY_MS = 100
 const MAX_RETRY_MS = 2_000
 
 interface FollowerState {
   readonly kinds: ReadonlySet<string>
-  readonly follower: Follower
+  readonly follower: PagedFollower
   revision: number
   pumping: boolean
   /** Resolves when it is no longer behind. */
@@ -38,10 +39,10 @@ export class Feed {
     this.#log = log
   }
 
-  async follow(kinds: readonly string[], follower: Follower): Promise<{ stop(): void }> {
+  async follow(kinds: readonly string[], follower: Follower | PagedFollower): Promise<{ stop(): void }> {
     const state: FollowerState = {
       kinds: new Set(kinds),
-      follower,
+      follower: 'load' in follower ? follower : collectRows(follower),
       revision: 0,
       pumping: true,
       caughtUp: Promise.resolve(),
@@ -51,7 +52,7 @@ export class Feed {
     this.#followers.add(state)
     this.#watch ??= this.#engine.watch(() => this.wake())
     try {
-      await this.#query((sql) => this.#reset(state, sql))
+      await this.#query((sql) => this.#load(state, sql))
     } catch (error) {
       this.#stop(state)
       throw error
@@ -118,7 +119,7 @@ export class Feed {
     const head = await readHead(this.#engine.reader)
     // Pruned past the follower, or the database was restored to an earlier state: changes alone cannot catch it up.
     if (state.revision < head.pruned || state.revision > head.revision) {
-      await this.#reset(state, this.#engine.reader)
+      await this.#load(state, this.#engine.reader)
       return true
     }
     if (state.stopped) return false
@@ -133,47 +134,44 @@ export class Feed {
    * Reads all rows page by page, without a long-running snapshot, and then the changes made meanwhile until there are none:
    * the follower gets the store at one revision.
    */
-  async #reset(state: FollowerState, sql: Sql): Promise<void> {
+  async #load(state: FollowerState, sql: Sql): Promise<void> {
     for (;;) {
       const start = await readHead(sql)
-      const rows = new Map<string, Row>()
-      for (const kind of state.kinds) await this.#loadRows(sql, kind, rows)
+      const load = state.follower.load()
+      for (const kind of state.kinds) {
+        if (state.follower.ownersOf?.has(kind)) await this.#loadOwners(sql, kind, load)
+        else await this.#loadRows(sql, kind, load)
+      }
       let revision = start.revision
       for (let pass = 0; pass < MAX_CATCH_UP_PASSES; pass += 1) {
         const step = await this.#changesAfter(sql, { revision, kinds: state.kinds })
         if (step.revision === revision) break
-        for (const { id, row } of step.rowChanges) {
-          if (row) rows.set(id, row)
-          else rows.delete(id)
-        }
+        this.#notify(() => load.put(step.rowChanges))
         revision = step.revision
       }
       if (state.stopped) return
       if ((await readHead(sql)).pruned > start.revision) continue
       state.revision = revision
-      this.#notify(() => state.follower.reset([...rows.values()], revision))
+      this.#notify(() => load.complete(revision))
       return
     }
   }
 
-  async #loadRows(sql: Sql, kind: string, rows: Map<string, Row>): Promise<void> {
-    let after = ''
-    for (;;) {
-      const page = await sql.tuples(
-        `SELECT ${ROW_COLUMNS} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
-        kind,
-        after,
-        PAGE_SIZE,
-      )
-      for (const values of page) {
-        const row = toRow(values, this.#vault)
-        rows.set(row.id, row)
-        after = row.id
-      }
-      if (page.length < PAGE_SIZE) return
-      // The embedded engine is synchronous: yields to the event loop.
-      await new Promise(setImmediate)
+  async #loadRows(sql: Sql, kind: string, load: RowLoad): Promise<void> {
+    const columns = `account, id, ${ROW_VALUE_COLUMNS}`
+    for await (const page of scanKind(sql, kind, columns, PAGE_SIZE)) {
+      const changes = page.map(({ account, id, values }) => {
+        const row = buildRow({ account, kind, id }, values, 2, this.#vault)
+        return { kind, id, row, revision: row.revision }
+      })
+      this.#notify(() => load.put(changes))
     }
+  }
+
+  /** An index has both columns. */
+  async #loadOwners(sql: Sql, kind: string, load: RowLoad): Promise<void> {
+    for await (const page of scanKind(sql, kind, 'account, id', OWNER_PAGE_SIZE))
+      this.#notify(() => load.putOwners?.(kind, page))
   }
 
   async #changesAfter(
@@ -216,5 +214,54 @@ export class Feed {
     } catch (error) {
       this.#log.error({ err: error }, 'store follower failed')
     }
+  }
+}
+
+/** Reads all rows of a kind, page by page. The first columns are the account and the id. */
+async function* scanKind(
+  sql: Sql,
+  kind: string,
+  columns: string,
+  pageSize: number,
+): AsyncGenerator<(RowOwner & { values: SqlValue[] })[]> {
+  // Many rows have the same account: one string serves all of them.
+  const accounts = new Map<string, string>()
+  let after = ''
+  for (;;) {
+    const page = await sql.scan(
+      `SELECT ${columns} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
+      kind,
+      after,
+      pageSize,
+    )
+    const rows = page.map((values) => {
+      const [account, id] = values as [string, string]
+      if (!accounts.has(account)) accounts.set(account, account)
+      return { account: accounts.get(account)!, id, values }
+    })
+    yield rows
+    if (rows.length < pageSize) return
+    after = rows.at(-1)!.id
+    // The embedded engine is synchronous: yields to the event loop.
+    await new Promise(setImmediate)
+  }
+}
+
+/** Gives a follower all rows at once. */
+function collectRows(follower: Follower): PagedFollower {
+  return {
+    load() {
+      const rows = new Map<string, Row>()
+      return {
+        put(changes) {
+          for (const { id, row } of changes) {
+            if (row) rows.set(id, row)
+            else rows.delete(id)
+          }
+        },
+        complete: (revision) => follower.reset([...rows.values()], revision),
+      }
+    },
+    change: (changes) => follower.change(changes),
   }
 }

@@ -249,6 +249,10 @@ class PostgresSql implements Sql {
     return (await this.all(text, ...values)).map((record) => Object.values(record))
   }
 
+  scan(text: string, ...values: SqlValue[]): Promise<SqlValue[][]> {
+    return this.tuples(text, ...values)
+  }
+
   async run(text: string, ...values: SqlValue[]): Promise<number> {
     return (await this.#query(text, values)).rowCount ?? 0
   }

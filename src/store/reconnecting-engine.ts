@@ -22,6 +22,7 @@ export class ReconnectingEngine implements Engine, Migrator {
       get: (...statement) => this.#connect().reader.get(...statement),
       all: (...statement) => this.#connect().reader.all(...statement),
       tuples: (...statement) => this.#connect().reader.tuples(...statement),
+      scan: (...statement) => this.#connect().reader.scan(...statement),
       run: (...statement) => this.#connect().reader.run(...statement),
       apply: (...changes) => this.#connect().reader.apply(...changes),
     }

@@ -15,6 +15,8 @@ export interface Sql {
   all(text: string, ...values: SqlValue[]): MaybePromise<SqlRecord[]>
   /** Like `all`, with each row as an array of values in column order: half the cost when reading many rows. */
   tuples(text: string, ...values: SqlValue[]): MaybePromise<SqlValue[][]>
+  /** Like `tuples`, for whole tables, page by page: leaves the cache to what is read again. */
+  scan(text: string, ...values: SqlValue[]): MaybePromise<SqlValue[][]>
   /** Runs a data-changing statement; returns the number of rows changed. */
   run(text: string, ...values: SqlValue[]): MaybePromise<number>
   /**

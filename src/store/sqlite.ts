@@ -18,8 +18,10 @@ const BUSY_TIMEOUT_MS = 5_000
 const POLL_INTERVAL_MS = 200
 // Decision 95: holds the working set of a million resources; most databases are a hundredth of that.
 const WRITER_CACHE_KIB = 512 * 1024
-// The read connection only serves reads during a write transaction.
-const READER_CACHE_KIB = 64 * 1024
+// The read connection serves only scans, and reads during a write transaction.
+const READER_CACHE_KIB = 8 * 1024
+// A copy is written in full when it cannot be brought up to date.
+const COPY_CACHE_KIB = 64 * 1024
 const MAX_WAL_BYTES = 32 * 1024 * 1024
 // 16 MiB: small enough to bound the log, large enough that a page changed many times is checkpointed once.
 const CHECKPOINT_PAGES = 4_096
@@ -36,7 +38,7 @@ export const sqliteDialect: Dialect = {
   unnest: 'SELECT value FROM json_each(?)',
 }
 
-/** An embedded database in one file: one write connection, and one read connection for reads during a write. */
+/** An embedded database in one file: one write connection, and one read connection for scans and for reads during a write. */
 export class SqliteEngine implements Engine, Migrator {
   readonly dialect = sqliteDialect
   readonly reader: Sql
@@ -68,6 +70,7 @@ export class SqliteEngine implements Engine, Migrator {
       get: (text, ...values) => this.#openView().get(text, ...values),
       all: (text, ...values) => this.#openView().all(text, ...values),
       tuples: (text, ...values) => this.#openView().tuples(text, ...values),
+      scan: (text, ...values) => this.#scanConnection().tuples(text, ...values),
       run: (text, ...values) => this.#readConnection.run(text, ...values),
       apply: (...changes) => this.#readConnection.apply(...changes),
     }
@@ -152,6 +155,12 @@ export class SqliteEngine implements Engine, Migrator {
     return this.#writeConnection
   }
 
+  /** The read connection has the small cache. */
+  #scanConnection(): SqliteConnection {
+    if (this.#closed) throw new StoreUnavailable('The store is closed.')
+    return this.#readConnection
+  }
+
   #closeView = (): void => {
     if (!this.#viewOpen) return
     this.#viewOpen = false
@@ -217,7 +226,7 @@ function openWriteConnection(file: string, durable: boolean): SqliteConnection {
     // Anything less may lose acknowledged writes in a power failure (P2).
     const synchronous = connection.get('PRAGMA synchronous')?.synchronous
     if (synchronous !== 2) throw new Error(`it reports synchronous=${synchronous} instead of FULL`)
-    if (!durable) database.exec(`PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${READER_CACHE_KIB}`)
+    if (!durable) database.exec(`PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${COPY_CACHE_KIB}`)
     database.exec('PRAGMA busy_timeout = 0')
   } catch (error) {
     database.close()
@@ -273,6 +282,10 @@ class SqliteConnection implements Sql {
     }
   }
 
+  scan(text: string, ...values: SqlValue[]): SqlValue[][] {
+    return this.tuples(text, ...values)
+  }
+
   run(text: string, ...values: SqlValue[]): number {
     try {
       return Number(this.#statement(text).run(...values).changes)
@@ -325,6 +338,10 @@ class SqliteTransaction implements WriteTransaction {
 
   tuples(text: string, ...values: SqlValue[]): SqlValue[][] {
     return this.#connection.tuples(text, ...values)
+  }
+
+  scan(text: string, ...values: SqlValue[]): SqlValue[][] {
+    return this.#connection.scan(text, ...values)
   }
 
   run(text: string, ...values: SqlValue[]): number {

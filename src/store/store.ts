@@ -152,6 +152,30 @@ export interface Follower<K extends string = string> {
   change(changes: readonly RowChange<K>[]): void
 }
 
+/** A follower that receives all rows in pages: a million of them are never in memory besides what it makes of them. */
+export interface PagedFollower<K extends string = string> {
+  /** Kinds with many rows, of which it needs no more than who owns them. */
+  readonly ownersOf?: ReadonlySet<string>
+  /** Begins to receive all rows. They replace earlier ones when they are complete, which they may never be. */
+  load(): RowLoad<K>
+  /** In order of revision. */
+  change(changes: readonly RowChange<K>[]): void
+}
+
+/** Receives all rows, then what changed while they were read, and the revision that they have then. */
+export interface RowLoad<K extends string = string> {
+  put(changes: readonly RowChange<K>[]): void
+  /** Rows of the kinds in `ownersOf`. */
+  putOwners?(kind: string, owners: readonly RowOwner[]): void
+  complete(revision: number): void
+}
+
+/** The account of a row. */
+export interface RowOwner {
+  readonly id: string
+  readonly account: string
+}
+
 /** A lease held by one process at a time. `fence` grows with each acquisition, so that a stale holder is rejected. */
 export interface Lease {
   readonly name: string
@@ -169,10 +193,13 @@ export interface Store extends Reader {
     work: (tx: Transaction) => Promise<T>,
   ): Promise<T>
   /**
-   * Follows the rows of these kinds in all accounts. Resolves after the first `reset`, which reads the fallback copy while
+   * Follows the rows of these kinds in all accounts. Resolves once all rows have been received, from the fallback copy while
    * the database is unavailable.
    */
-  follow<K extends string>(kinds: readonly K[], follower: Follower<K>): Promise<{ stop(): void }>
+  follow<K extends string>(
+    kinds: readonly K[],
+    follower: Follower<K> | PagedFollower<K>,
+  ): Promise<{ stop(): void }>
   /**
    * The same reads, answered by the fallback copy while the database is unavailable. The copy may lack the most recent
    * changes (P8).

@@ -215,6 +215,10 @@ class CallSql implements Sql {
     return this.#execute(() => this.#transaction.tuples(text, ...values))
   }
 
+  scan(text: string, ...values: SqlValue[]): MaybePromise<SqlValue[][]> {
+    return this.#execute(() => this.#transaction.scan(text, ...values))
+  }
+
   run(text: string, ...values: SqlValue[]): MaybePromise<number> {
     return this.#execute(() => {
       this.#ensureSavepoint()

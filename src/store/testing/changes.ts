@@ -70,6 +70,40 @@ export const changeContract: StoreContract = {
     )
   },
 
+  'a follower that reads page by page gets every row once, what changed meanwhile, and owners alone where it asks for them':
+    async ({ store }) => {
+      const ids = Array.from({ length: 1_200 }, (_, index) => `th_${String(index).padStart(4, '0')}`)
+      await put(store, ...ids.map((id) => draft({ id })), draft({ id: 'ow_1', kind: 'owned' }))
+      const rows: string[] = []
+      const owners: string[] = []
+      const changed: string[] = []
+      const revision = Promise.withResolvers<number>()
+      let written: Promise<unknown> | undefined
+
+      await store.follow(['thing', 'owned'], {
+        ownersOf: new Set(['owned']),
+        load: () => ({
+          put(changes) {
+            // During the load: the first page has been read.
+            written ??= put(store, draft({ id: 'th_0000_new' }))
+            for (const { id } of changes) rows.push(id)
+          },
+          putOwners: (kind, page) => {
+            for (const { id, account } of page) owners.push(`${kind} ${id} ${account}`)
+          },
+          complete: revision.resolve,
+        }),
+        change: (changes) => void changed.push(...changes.map(({ id }) => id)),
+      })
+      await written
+      await store.catchUp()
+
+      assert.deepEqual(rows.filter((id) => id !== 'th_0000_new').sort(), ids)
+      assert.ok([...rows, ...changed].includes('th_0000_new'))
+      assert.deepEqual(owners, [`owned ow_1 ${ACCOUNT}`])
+      assert.ok((await revision.promise) > 0)
+    },
+
   'a process that catches up has what another has committed': async ({ database, store }) => {
     const other = await database.open()
     const recording = recorder()
