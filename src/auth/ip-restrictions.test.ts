@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silentLog } from '../base/log.ts'
-import type { Follower, Row, Store } from '../store/index.ts'
+import type { PagedFollower, Row, RowChange, Store } from '../store/index.ts'
 import { createIpRestrictions } from './ip-restrictions.ts'
 
 const ACCOUNT = 'ac_1'
@@ -19,14 +19,15 @@ const restrict = (ip_policy_ids: unknown, enforced = true) =>
 
 /** Restrictions that follow these rows, and the follower that receives changes. */
 async function start(...rows: Row[]) {
-  let follower: Follower | undefined
+  let follower: PagedFollower | undefined
   const store = {
-    async follow(kinds: readonly string[], next: Follower) {
+    async follow(_kinds: readonly string[], next: PagedFollower) {
       follower = next
-      next.reset(
-        rows.filter(({ kind }) => kinds.includes(kind)),
-        1,
-      )
+      const load = next.load()
+      const byOwner = rows.filter(({ kind }) => next.ownersOf?.has(kind))
+      load.putOwners?.('ip_policies', byOwner)
+      load.put(rows.filter((row) => !byOwner.includes(row)).map(toChange))
+      load.complete(1)
       return { stop() {} }
     },
   } as unknown as Store
@@ -34,8 +35,13 @@ async function start(...rows: Row[]) {
   await restrictions.start()
   return {
     admits: (address = ADDRESS) => restrictions.admits(ACCOUNT, 'api', address),
+    put: (next: Row) => follower!.change([toChange(next)]),
     remove: (kind: string, id: string) => follower!.change([{ kind, id, row: undefined, revision: 2 }]),
   }
+}
+
+function toChange(next: Row): RowChange {
+  return { kind: next.kind, id: next.id, row: next, revision: 1 }
 }
 
 test('an enforced restriction admits what its policies allow; one that is not enforced admits everyone', async () => {
@@ -64,4 +70,33 @@ test('a restriction that cannot be read admits no address', async () => {
     false,
   )
   assert.equal((await start(policy('ipp_1'), restrict(undefined))).admits(), false)
+})
+
+test('a rule that is added, changed or deleted counts at once', async () => {
+  const { admits, put, remove } = await start(policy('ipp_1'), policy('ipp_2'), restrict(['ipp_1']))
+  assert.equal(admits(), false)
+
+  put(allow('ipr_1', 'ipp_1'))
+  assert.equal(admits(), true)
+  put(allow('ipr_1', 'ipp_1', '203.0.113.0/24'))
+  assert.equal(admits(), false)
+  put(allow('ipr_2', 'ipp_1'))
+  assert.equal(admits(), true)
+  remove('ip_policy_rules', 'ipr_2')
+  assert.equal(admits(), false)
+})
+
+test('a restriction that ends admits everyone', async () => {
+  const { admits, remove } = await start(policy('ipp_1'), restrict(['ipp_1']))
+  assert.equal(admits(), false)
+
+  remove('ip_restrictions', 'ipx_1')
+
+  assert.equal(admits(), true)
+})
+
+test('the policy of another account counts as missing', async () => {
+  const foreign = { ...policy('ipp_1'), account: 'ac_2' }
+
+  assert.equal((await start(foreign, allow('ipr_1', 'ipp_1'), restrict(['ipp_1']))).admits(), false)
 })

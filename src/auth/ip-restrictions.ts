@@ -1,6 +1,6 @@
 import { type AddressFilter, compileRules } from '../base/ip-rules.ts'
 import type { Logger } from '../base/log.ts'
-import type { Follower, Row, Store } from '../store/index.ts'
+import type { PagedFollower, RecordOfKind, RowChange, RowOwner, Store } from '../store/index.ts'
 
 /** The uses of an account that an IP restriction can apply to. */
 export type RestrictedUse = 'api' | 'agent' | 'dashboard'
@@ -16,67 +16,44 @@ export interface IpRestrictions {
 const KINDS = ['ip_restrictions', 'ip_policies', 'ip_policy_rules'] as const
 type Kind = (typeof KINDS)[number]
 
+type Restriction = RecordOfKind<'ip_restrictions'>
+type Rule = RecordOfKind<'ip_policy_rules'>
+
 const admitNone: AddressFilter = () => false
 
 /** Follows the restrictions and rules of all accounts; compiles those of an account on first use. */
 export function createIpRestrictions({ store, log }: { store: Store; log: Logger }): IpRestrictions {
-  const rows = new Map<string, Row<Kind>>()
-  const byAccount = new Map<string, Set<string>>()
-  let compiled = new Map<string, Map<string, AddressFilter>>()
+  let records = new RestrictionRecords()
+  const compiled = new Map<string, Map<string, AddressFilter>>()
   let subscription: { stop(): void } | undefined
 
-  function put(row: Row<Kind>): void {
-    rows.set(row.id, row)
-    const ids = byAccount.get(row.account)
-    if (ids === undefined) byAccount.set(row.account, new Set([row.id]))
-    else ids.add(row.id)
-    compiled.delete(row.account)
-  }
-
-  function remove(id: string): void {
-    const row = rows.get(id)
-    if (row === undefined) return
-    rows.delete(id)
-    byAccount.get(row.account)?.delete(id)
-    compiled.delete(row.account)
-  }
-
-  const follower: Follower<Kind> = {
-    reset(all) {
-      rows.clear()
-      byAccount.clear()
-      compiled = new Map()
-      for (const row of all) put(row)
+  const follower: PagedFollower<Kind> = {
+    ownersOf: new Set(['ip_policies']),
+    load() {
+      const loaded = new RestrictionRecords()
+      return {
+        put: (changes) => void loaded.apply(changes),
+        putOwners: (_kind, owners) => loaded.addPolicies(owners),
+        complete() {
+          records = loaded
+          compiled.clear()
+        },
+      }
     },
     change(changes) {
-      for (const { id, row } of changes) {
-        if (row === undefined) remove(id)
-        else put(row)
-      }
+      for (const account of records.apply(changes)) compiled.delete(account)
     },
   }
 
   function compile(accountId: string): Map<string, AddressFilter> {
-    const accountRows = [...(byAccount.get(accountId) ?? [])].map((id) => rows.get(id)!)
-    const policies = new Set(accountRows.flatMap(({ kind, id }) => (kind === 'ip_policies' ? [id] : [])))
-    const rules = accountRows.filter((row) => row.kind === 'ip_policy_rules')
-
-    /** A missing policy may have held a deny rule, so it is an error (P36). */
-    function compilePolicies(ids: readonly string[]): AddressFilter {
-      const missing = ids.find((id) => !policies.has(id))
-      if (missing !== undefined) throw new Error(`the IP policy ${missing} is missing`)
-      const policyRules = rules.filter((rule) => ids.includes(rule.data.ip_policy_id))
-      return compileRules(policyRules.map((rule) => rule.data))
-    }
-
     const restrictions = new Map<string, AddressFilter>()
-    for (const { kind, id, data } of accountRows) {
-      if (kind !== 'ip_restrictions' || data.enforced !== true) continue
+    for (const [id, { enforced, type, ip_policy_ids }] of records.restrictionsOf(accountId)) {
+      if (enforced !== true) continue
       try {
-        restrictions.set(data.type, compilePolicies(data.ip_policy_ids))
+        restrictions.set(type, compileRules(records.rulesOf(accountId, ip_policy_ids)))
       } catch (err) {
         log.warn({ err, id }, 'IP restriction broken: denying all addresses')
-        restrictions.set(data.type, admitNone)
+        restrictions.set(type, admitNone)
       }
     }
     return restrictions
@@ -95,5 +72,87 @@ export function createIpRestrictions({ store, log }: { store: Store; log: Logger
       }
       return restrictions.get(use)?.(address) ?? true
     },
+  }
+}
+
+/** What restrictions are compiled from. An account may have a million policies, so that nothing here goes through them. */
+class RestrictionRecords {
+  /** The account of each policy. */
+  readonly #policies = new Map<string, string>()
+  readonly #rules = new Children<Rule>()
+  readonly #restrictions = new Children<Restriction>()
+
+  addPolicies(owners: readonly RowOwner[]): void {
+    for (const { id, account } of owners) this.#policies.set(id, account)
+  }
+
+  /** Returns the accounts whose restrictions may have changed. */
+  apply(changes: readonly RowChange<Kind>[]): Set<string> {
+    const accounts = new Set<string>()
+    for (const change of changes) {
+      const { id, row } = change
+      const previous = this.#policies.get(id) ?? this.#restrictions.parentOf(id) ?? this.#accountOfRule(id)
+      if (previous !== undefined) accounts.add(previous)
+      if (row !== undefined) accounts.add(row.account)
+      switch (change.kind) {
+        case 'ip_policies':
+          if (row === undefined) this.#policies.delete(id)
+          else this.#policies.set(id, row.account)
+          break
+        case 'ip_policy_rules':
+          this.#rules.put(id, change.row?.data, change.row?.data.ip_policy_id)
+          break
+        default:
+          this.#restrictions.put(id, change.row?.data, change.row?.account)
+      }
+    }
+    return accounts
+  }
+
+  restrictionsOf(accountId: string): Iterable<[id: string, Restriction]> {
+    return this.#restrictions.of(accountId)
+  }
+
+  /** The rules of these policies. A missing policy may have held a deny rule, so it is an error (P36). */
+  rulesOf(accountId: string, policyIds: readonly string[]): Rule[] {
+    return policyIds.flatMap((id) => {
+      if (this.#policies.get(id) !== accountId) throw new Error(`the IP policy ${id} is missing`)
+      return [...this.#rules.of(id)].map(([, rule]) => rule)
+    })
+  }
+
+  #accountOfRule(id: string): string | undefined {
+    const policyId = this.#rules.parentOf(id)
+    return policyId && this.#policies.get(policyId)
+  }
+}
+
+/** Records by id, found by the one they belong to. */
+class Children<R> {
+  readonly #parents = new Map<string, string>()
+  readonly #byParent = new Map<string, Map<string, R>>()
+
+  parentOf(id: string): string | undefined {
+    return this.#parents.get(id)
+  }
+
+  of(parent: string): Iterable<[id: string, record: R]> {
+    return this.#byParent.get(parent) ?? []
+  }
+
+  /** Stores a record, or deletes it when it is undefined. */
+  put(id: string, record: R | undefined, parent: string | undefined): void {
+    const previous = this.#parents.get(id)
+    if (previous !== undefined) {
+      const siblings = this.#byParent.get(previous)!
+      siblings.delete(id)
+      if (siblings.size === 0) this.#byParent.delete(previous)
+      this.#parents.delete(id)
+    }
+    if (record === undefined || parent === undefined) return
+    this.#parents.set(id, parent)
+    const siblings = this.#byParent.get(parent)
+    if (siblings === undefined) this.#byParent.set(parent, new Map([[id, record]]))
+    else siblings.set(id, record)
   }
 }
