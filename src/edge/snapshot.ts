@@ -40,10 +40,18 @@ export interface EdgeChange {
   readonly row: EdgeRow | undefined
 }
 
-/** Receives the configuration: first all of it, then the changes. */
+/** Receives the configuration: first all of it, page by page, then the changes. */
 export interface EdgeFollower {
-  reset(rows: readonly EdgeRow[]): void
+  readonly ownersOf: ReadonlySet<string>
+  load(): EdgeLoad
   change(changes: readonly EdgeChange[]): void
+}
+
+/** Receives all of the configuration. */
+export interface EdgeLoad {
+  put(changes: readonly EdgeChange[]): void
+  putOwners(kind: string, owners: readonly { readonly id: string; readonly account: string }[]): void
+  complete(): void
 }
 
 /** A stored record with its id and account. */
@@ -54,7 +62,6 @@ const resourcesByTable = {
   routes: HttpsRoute,
   tlsEdges: TlsEdge,
   tcpEdges: TcpEdge,
-  policies: IpPolicy,
   rules: IpPolicyRule,
   restrictions: IpRestriction,
   authorities: CertificateAuthority,
@@ -86,6 +93,7 @@ export type BackendKind = Extract<ResourceKind, `backends_${string}`>
 export const edgeKinds: readonly string[] = [
   ...Object.values(resourcesByTable).map(({ kind }) => kind),
   ...backendKinds,
+  IpPolicy.kind,
 ]
 
 /** All configuration the edge needs, by id. Only its follower changes it. */
@@ -98,10 +106,16 @@ export class Snapshot extends TableMaps {
     ...backendKinds.map((kind) => [kind, new Map()] as const),
   ])
   readonly #revisions = new Map<string, number>()
+  readonly #policyAccounts = new Map<string, string>()
 
   /** A backend of this kind. */
   backend<K extends BackendKind>(kind: K, id: string): OwnedRecord<(typeof resources)[K]> | undefined {
     return this.#byKind.get(kind)?.get(id) as OwnedRecord<(typeof resources)[K]> | undefined
+  }
+
+  /** The account of an IP policy. Nothing else of it matters here, and there may be a million. */
+  accountOfPolicy(id: string): string | undefined {
+    return this.#policyAccounts.get(id)
   }
 
   /** The routes of an edge. */
@@ -157,6 +171,7 @@ export class Snapshot extends TableMaps {
 
   /** Stores or deletes a row. Returns the ids affected: its own, and its old and new parent. */
   put(kind: string, id: string, row: EdgeRow | undefined): string[] {
+    if (kind === IpPolicy.kind) return this.putPolicy(id, row?.account)
     const records = this.#byKind.get(kind)
     if (records === undefined) return []
     const previous = records.get(id)
@@ -179,9 +194,25 @@ export class Snapshot extends TableMaps {
     return [id, oldParent, newParent].filter((changed) => changed !== '')
   }
 
+  clear(): void {
+    for (const records of this.#byKind.values()) records.clear()
+    this.#children.clear()
+    this.#revisions.clear()
+    this.#policyAccounts.clear()
+  }
+
   /** The kind and id of every row, to find those deleted during a gap. */
   *ids(): Generator<[kind: string, id: string]> {
     for (const [kind, records] of this.#byKind) for (const id of records.keys()) yield [kind, id]
+    for (const id of this.#policyAccounts.keys()) yield [IpPolicy.kind, id]
+  }
+
+  /** What changes in a policy other than its rules affects nothing that uses it. */
+  putPolicy(id: string, account: string | undefined): string[] {
+    const existed = this.#policyAccounts.has(id)
+    if (account === undefined) this.#policyAccounts.delete(id)
+    else this.#policyAccounts.set(id, account)
+    return existed === (account !== undefined) ? [] : [id]
   }
 
   #addChild(parent: string, id: string): void {

@@ -87,6 +87,35 @@ test('the most specific name wins, and at the same name an edge takes precedence
   assert.equal(plain.status, 307)
 })
 
+test('after a gap, what was deleted meanwhile is gone, and everything else is served as before', async (t) => {
+  const harness = await startHttpsEdge(t)
+  const { config, tlsPort, ca } = harness
+  const [first, second, guarded] = ['first', 'second', 'guarded'].map((name) => `${name}.adit.localhost`)
+  const deletedEdge = fixedEdge(harness, second!)
+  const policy = config.create(IpPolicy, {})
+  config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '127.0.0.0/8', action: 'allow' })
+  fixedEdge(harness, first!)
+  const guardedEdge = config.create(HttpsEdge, { hostports: [`${guarded}:443`] })
+  config.create(HttpsRoute, {
+    edge_id: guardedEdge,
+    match_type: 'path_prefix',
+    match: '/',
+    ip_restriction: { ip_policy_ids: [policy] },
+    backend: { backend_id: config.create(HttpResponseBackend, { body: 'admitted' }) },
+  })
+  const status = async (host: string | undefined) =>
+    (await sendHttps(tlsPort, ca, { host: host!, servername: host! })).status
+  // The first load replaces what came before it.
+  config.reload()
+  await config.waitUntilApplied()
+  assert.deepEqual([await status(first), await status(second), await status(guarded)], [200, 200, 200])
+
+  config.reload(deletedEdge, policy)
+  await config.waitUntilApplied()
+
+  assert.deepEqual([await status(first), await status(second), await status(guarded)], [200, 404, 503])
+})
+
 test('a TLS edge blocks HTTP and agents under its name', async (t) => {
   const { config, tunnels, tlsPort, port, ca } = await startHttpsEdge(t)
   const upstream = await startHttp(t, echo)

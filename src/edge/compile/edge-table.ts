@@ -1,6 +1,7 @@
 import { fanOut } from '../../base/fan-out.ts'
 import { NameIndex } from '../../base/name-index.ts'
-import type { EdgeChange, EdgeFollower, EdgeRow, Snapshot } from '../snapshot.ts'
+import { IpPolicy } from '../../resources/index.ts'
+import type { EdgeChange, EdgeFollower, EdgeLoad, Snapshot } from '../snapshot.ts'
 import type { EntryCounters, HttpEntry, HttpRoute, RawEntry, RoutingTable } from '../table.ts'
 import type { Tunnel, TunnelLookup } from '../tunnels.ts'
 import type { BrokenScope, CompilerParts } from './context.ts'
@@ -53,6 +54,7 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
   readonly #dirtyEdges = new Set<string>()
   #applyTimer: NodeJS.Timeout | undefined
   #applying = false
+  #loaded = false
   #applied = Promise.withResolvers<void>()
 
   constructor(snapshot: Snapshot, parts: EdgeTableDependencies) {
@@ -96,20 +98,15 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
     return this.#compiled.get(edgeId)?.routes.find((route) => route.id === id)
   }
 
-  reset(rows: readonly EdgeRow[]): void {
-    const stale = new Map([...this.#snapshot.ids()].map(([kind, id]) => [id, kind]))
-    for (const row of rows) {
-      stale.delete(row.id)
-      this.#markChanged(this.#snapshot.put(row.kind, row.id, row))
-    }
-    for (const [id, kind] of stale) this.#markChanged(this.#snapshot.put(kind, id, undefined))
-    // The first table is compiled in one pass before traffic is served; later ones in slices between requests.
-    if (this.#compiled.size === 0) this.#apply(Number.POSITIVE_INFINITY)
-    else this.#schedule()
+  /** Of IP policies, only the account matters. */
+  readonly ownersOf = new Set([IpPolicy.kind])
+
+  load(): EdgeLoad {
+    return this.#loaded ? this.#reload() : this.#firstLoad()
   }
 
   change(changes: readonly EdgeChange[]): void {
-    for (const { kind, id, row } of changes) this.#markChanged(this.#snapshot.put(kind, id, row))
+    this.#put(changes)
     this.#schedule()
   }
 
@@ -156,6 +153,48 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
   stop(): void {
     clearTimeout(this.#applyTimer)
     this.#applyTimer = undefined
+  }
+
+  /** The first table is compiled in one pass before traffic is served. */
+  #firstLoad(): EdgeLoad {
+    // A load that was not completed may have left rows.
+    this.#snapshot.clear()
+    return {
+      put: (changes) => this.#put(changes),
+      putOwners: (_kind, owners) => {
+        // Nothing is compiled yet that the policies could change.
+        for (const { id, account } of owners) this.#snapshot.putPolicy(id, account)
+      },
+      complete: () => {
+        this.#loaded = true
+        this.#apply(Number.POSITIVE_INFINITY)
+      },
+    }
+  }
+
+  /** Collects the pages, so that no request sees half of the new configuration, and applies them between requests. */
+  #reload(): EdgeLoad {
+    const changes = new Map<string, EdgeChange>()
+    const policies = new Map<string, string>()
+    return {
+      put(page) {
+        for (const change of page) changes.set(change.id, change)
+      },
+      putOwners(_kind, owners) {
+        for (const { id, account } of owners) policies.set(id, account)
+      },
+      complete: () => {
+        for (const [kind, id] of this.#snapshot.ids())
+          if (!changes.has(id) && !policies.has(id)) changes.set(id, { kind, id, row: undefined })
+        for (const [id, account] of policies) this.#markChanged(this.#snapshot.putPolicy(id, account))
+        this.#put(changes.values())
+        this.#schedule()
+      },
+    }
+  }
+
+  #put(changes: Iterable<EdgeChange>): void {
+    for (const { kind, id, row } of changes) this.#markChanged(this.#snapshot.put(kind, id, row))
   }
 
   #markChanged(ids: readonly string[]): void {

@@ -30,7 +30,7 @@ export class CompiledIpPolicies {
 
   /** Returns a matcher that stays current. A missing policy may have held a deny rule, so it is an error (P36). */
   compile(policyIds: readonly string[]): AddressFilter {
-    const missing = policyIds.find((id) => !this.#snapshot.policies.has(id))
+    const missing = policyIds.find((id) => this.#snapshot.accountOfPolicy(id) === undefined)
     if (missing !== undefined) throw new ModuleConfigError(`the IP policy ${missing} is missing`)
     const key = policyIds.join(' ')
     let cached = this.#ruleSets.get(key)
@@ -44,7 +44,7 @@ export class CompiledIpPolicies {
 
   /** For policies that users name by id where no reference is stored: those of another account are missing. */
   requireOwned(policyIds: readonly string[], accountId: string): void {
-    const foreign = policyIds.find((id) => this.#snapshot.policies.get(id)?.accountId !== accountId)
+    const foreign = policyIds.find((id) => this.#snapshot.accountOfPolicy(id) !== accountId)
     if (foreign !== undefined) throw new ModuleConfigError(`the IP policy ${foreign} is missing`)
   }
 
@@ -53,7 +53,7 @@ export class CompiledIpPolicies {
     for (const [key, ruleSet] of this.#ruleSets) {
       const affected = ruleSet.policyIds.filter((id) => ids.has(id) || ids.has(rulesKey(id)))
       if (affected.length === 0) continue
-      if (affected.every((id) => this.#snapshot.policies.has(id)))
+      if (affected.every((id) => this.#snapshot.accountOfPolicy(id) !== undefined))
         ruleSet.admits = this.#compileRules(ruleSet.policyIds)
       else {
         ruleSet.admits = admitNone

@@ -51,6 +51,19 @@ export class TestConfiguration {
     this.#edge.follower.change([{ kind: resource.kind, id, row: undefined }])
   }
 
+  /** Sends everything again, as the store does at first and after a gap, in which these were deleted. */
+  reload(...deleted: string[]): void {
+    for (const id of deleted) this.#rows.delete(id)
+    const { ownersOf } = this.#edge.follower
+    const load = this.#edge.follower.load()
+    for (const [id, { resource, row }] of this.#rows) {
+      const { kind } = resource
+      if (ownersOf.has(kind)) load.putOwners(kind, [{ id, account: row.account }])
+      else load.put([{ kind, id, row }])
+    }
+    load.complete()
+  }
+
   /** The record as it was last written. */
   record(id: string): Record<string, unknown> {
     return { ...this.#rows.get(id)!.row.data }
