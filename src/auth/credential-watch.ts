@@ -1,4 +1,4 @@
-import type { Follower, RecordOfKind, Row } from '../store/index.ts'
+import type { PagedFollower, RecordOfKind, RowChange } from '../store/index.ts'
 
 /** What a change of a credential applies to: the registry of sessions. */
 export interface CredentialHolders {
@@ -16,7 +16,7 @@ type Credential = RecordOfKind<'credentials' | 'ssh_credentials'>
  * Applies credential changes to the registry: deleting a credential ends its sessions, changed rules stop the tunnels
  * they no longer allow, and deactivating an owner ends the sessions of its credentials.
  */
-export function createCredentialWatch(registry: CredentialHolders): Follower<CredentialKind> {
+export function createCredentialWatch(registry: CredentialHolders): PagedFollower<CredentialKind> {
   const credentials = new Map<string, { owner: string; acl: string }>()
   const inactive = new Set<string>()
 
@@ -41,27 +41,30 @@ export function createCredentialWatch(registry: CredentialHolders): Follower<Cre
           registry.revokeCredential(credential, 'The owner of this credential was switched off.')
   }
 
-  function put({ kind, id, data }: Row<CredentialKind>): void {
-    if (kind === 'users' || kind === 'bot_users') onOwner(id, data.active === true)
-    else onCredential(id, data)
-  }
-
-  function remove(kind: CredentialKind, id: string): void {
-    if (kind === 'users' || kind === 'bot_users') onOwner(id, false)
-    else onCredentialDeleted(id)
+  function apply(change: RowChange<CredentialKind>): void {
+    const { id } = change
+    if (change.kind === 'users' || change.kind === 'bot_users') onOwner(id, change.row?.data.active === true)
+    else if (change.row === undefined) onCredentialDeleted(id)
+    else onCredential(id, change.row.data)
   }
 
   return {
-    reset(rows) {
-      const currentIds = new Set(rows.map(({ id }) => id))
-      for (const id of [...credentials.keys()]) if (!currentIds.has(id)) onCredentialDeleted(id)
-      for (const row of rows) put(row)
+    load() {
+      const stale = new Set(credentials.keys())
+      return {
+        put(changes) {
+          for (const change of changes) {
+            stale.delete(change.id)
+            apply(change)
+          }
+        },
+        complete() {
+          for (const id of stale) onCredentialDeleted(id)
+        },
+      }
     },
     change(changes) {
-      for (const { kind, id, row } of changes) {
-        if (row === undefined) remove(kind, id)
-        else put(row)
-      }
+      for (const change of changes) apply(change)
     },
   }
 }

@@ -26,7 +26,7 @@ async function start(...rows: Row[]) {
       const load = next.load()
       const byOwner = rows.filter(({ kind }) => next.ownersOf?.has(kind))
       load.putOwners?.('ip_policies', byOwner)
-      load.put(rows.filter((row) => !byOwner.includes(row)).map(toChange))
+      load.put?.(rows.filter((row) => !byOwner.includes(row)).map(toChange))
       load.complete(1)
       return { stop() {} }
     },

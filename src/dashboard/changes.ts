@@ -22,7 +22,6 @@ export function createChangeTracker({ store }: { store: Store }): ChangeTracker 
   let subscription: { stop(): void } | undefined
   const follower: PagedFollower = {
     load: () => ({
-      put() {},
       complete(revision) {
         startRevision = revision
       },

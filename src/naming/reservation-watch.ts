@@ -1,6 +1,6 @@
 import { hostOf } from '../base/hostport.ts'
 import { HttpsEdge, ReservedAddr, ReservedDomain, TcpEdge, TlsEdge } from '../resources/index.ts'
-import type { Follower, Row } from '../store/index.ts'
+import type { PagedFollower, Row, RowChange } from '../store/index.ts'
 
 /** Kinds of rows that reserve public names or addresses. */
 export const RESERVING_KINDS = [ReservedDomain, ReservedAddr, HttpsEdge, TlsEdge, TcpEdge].map(
@@ -9,15 +9,26 @@ export const RESERVING_KINDS = [ReservedDomain, ReservedAddr, HttpsEdge, TlsEdge
 
 type ReservingKind = (typeof RESERVING_KINDS)[number]
 
-/** Reports every name and address that a row reserves or assigns to an edge. */
-export function followReservations(onReserved: (names: readonly string[]) => void): Follower<ReservingKind> {
-  const notify = (rows: readonly (Row<ReservingKind> | undefined)[]) => {
-    const names = rows.flatMap((row) => (row === undefined ? [] : namesIn(row)))
+/**
+ * Reports every name and address that a row reserves or assigns to an edge, except those of the first load: no tunnel is
+ * online yet that could use them.
+ */
+export function followReservations(
+  onReserved: (names: readonly string[]) => void,
+): PagedFollower<ReservingKind> {
+  let loaded = false
+  const notify = (changes: readonly RowChange<ReservingKind>[]) => {
+    const names = changes.flatMap(({ row }) => (row === undefined ? [] : namesIn(row)))
     if (names.length > 0) onReserved(names)
   }
   return {
-    reset: (rows) => notify(rows),
-    change: (changes) => notify(changes.map(({ row }) => row)),
+    load: () => ({
+      ...(loaded && { put: notify }),
+      complete() {
+        loaded = true
+      },
+    }),
+    change: notify,
   }
 }
 

@@ -42,7 +42,7 @@ export class Feed {
   async follow(kinds: readonly string[], follower: Follower | PagedFollower): Promise<{ stop(): void }> {
     const state: FollowerState = {
       kinds: new Set(kinds),
-      follower: 'load' in follower ? follower : collectRows(follower),
+      follower: 'load' in follower ? follower : paged(follower),
       revision: 0,
       pumping: true,
       caughtUp: Promise.resolve(),
@@ -138,7 +138,7 @@ export class Feed {
     for (;;) {
       const start = await readHead(sql)
       const load = state.follower.load()
-      for (const kind of state.kinds) {
+      for (const kind of load.put === undefined ? [] : state.kinds) {
         if (state.follower.ownersOf?.has(kind)) await this.#loadOwners(sql, kind, load)
         else await this.#loadRows(sql, kind, load)
       }
@@ -146,7 +146,7 @@ export class Feed {
       for (let pass = 0; pass < MAX_CATCH_UP_PASSES; pass += 1) {
         const step = await this.#changesAfter(sql, { revision, kinds: state.kinds })
         if (step.revision === revision) break
-        this.#notify(() => load.put(step.rowChanges))
+        this.#notify(() => load.put?.(step.rowChanges))
         revision = step.revision
       }
       if (state.stopped) return
@@ -164,7 +164,7 @@ export class Feed {
         const row = buildRow({ account, kind, id }, values, 2, this.#vault)
         return { kind, id, row, revision: row.revision }
       })
-      this.#notify(() => load.put(changes))
+      this.#notify(() => load.put?.(changes))
     }
   }
 
@@ -247,21 +247,26 @@ async function* scanKind(
   }
 }
 
-/** Gives a follower all rows at once. */
-function collectRows(follower: Follower): PagedFollower {
+/** A load that hands over all rows at once. */
+export function collectRows<K extends string>(
+  reset: (rows: readonly Row<K>[], revision: number) => void,
+): RowLoad<K> {
+  const rows = new Map<string, Row<K>>()
   return {
-    load() {
-      const rows = new Map<string, Row>()
-      return {
-        put(changes) {
-          for (const { id, row } of changes) {
-            if (row) rows.set(id, row)
-            else rows.delete(id)
-          }
-        },
-        complete: (revision) => follower.reset([...rows.values()], revision),
+    put(changes) {
+      for (const { id, row } of changes) {
+        // The compiler does not see that the kind is that of the change.
+        if (row) rows.set(id, row as Row<K>)
+        else rows.delete(id)
       }
     },
+    complete: (revision) => reset([...rows.values()], revision),
+  }
+}
+
+function paged(follower: Follower): PagedFollower {
+  return {
+    load: () => collectRows((rows, revision) => follower.reset(rows, revision)),
     change: (changes) => follower.change(changes),
   }
 }

@@ -37,6 +37,7 @@ export {
   type Settlement,
   type SinkState,
 } from './event-queue.ts'
+export { collectRows } from './feed.ts'
 export { type IpDataFile, type IpDataFiles, openIpDataFiles } from './ip-data-files.ts'
 export { openLoginRecords } from './login-records.ts'
 export { createLoginSync, type LoginSync } from './login-sync.ts'

@@ -164,7 +164,8 @@ export interface PagedFollower<K extends string = string> {
 
 /** Receives all rows, then what changed while they were read, and the revision that they have then. */
 export interface RowLoad<K extends string = string> {
-  put(changes: readonly RowChange<K>[]): void
+  /** Absent if only later changes matter: then nothing is read. */
+  put?(changes: readonly RowChange<K>[]): void
   /** Rows of the kinds in `ownersOf`. */
   putOwners?(kind: string, owners: readonly RowOwner[]): void
   complete(revision: number): void
