@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { fanOut } from '../../base/fan-out.ts'
 import type { Logger } from '../../base/log.ts'
 import { NameIndex } from '../../base/name-index.ts'
-import type { Follower, Row, RowChange } from '../../store/index.ts'
+import { collectRows, type PagedFollower, type Row, type RowChange, type RowLoad } from '../../store/index.ts'
 import type { ServedCertificate } from '../x509/served-certificate.ts'
 import { type Challenge, JOBS, type Job, readJob } from './job.ts'
 import { PLATFORM, platformSubject, type Subject, type SubjectRow, subjectOf } from './subject.ts'
@@ -54,7 +54,7 @@ export interface CertificateRecord extends ServedCertificate {
 }
 
 /** An in-memory copy of all names and certificates that follows the store: no connection waits for a database. */
-export class Inventory implements Follower<InventoryKind> {
+export class Inventory implements PagedFollower<InventoryKind> {
   readonly base: string
   readonly domains = new Map<string, DomainRecord>()
   readonly ingresses = new Map<string, IngressRecord>()
@@ -89,7 +89,29 @@ export class Inventory implements Follower<InventoryKind> {
     return this.#revision
   }
 
+  /** The first load is applied as it comes. Later ones are collected: until they are complete, the earlier records serve. */
+  load(): RowLoad<InventoryKind> {
+    if (this.#revision > 0) return collectRows((rows, revision) => this.reset(rows, revision))
+    this.#clear()
+    return {
+      put: (changes) => {
+        for (const change of changes) this.#apply(change)
+      },
+      complete: (revision) => this.#complete(revision),
+    }
+  }
+
   reset(rows: readonly Row<InventoryKind>[], revision: number): void {
+    this.#clear()
+    // The compiler does not see that the kind is that of the row.
+    for (const row of rows) {
+      const { kind, id } = row
+      this.#apply({ kind, id, row, revision } as RowChange<InventoryKind>)
+    }
+    this.#complete(revision)
+  }
+
+  #clear(): void {
     for (const map of [
       this.domains,
       this.ingresses,
@@ -104,11 +126,9 @@ export class Inventory implements Follower<InventoryKind> {
       map.clear()
     this.#caa = []
     this.#addPlatform()
-    // The compiler does not see that the kind is that of the row.
-    for (const row of rows) {
-      const { kind, id } = row
-      this.#apply({ kind, id, row, revision } as RowChange<InventoryKind>)
-    }
+  }
+
+  #complete(revision: number): void {
     this.#advanceTo(revision)
     this.#notify(undefined, true)
   }
