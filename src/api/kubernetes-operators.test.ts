@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { shareApi, startApi } from '../../test/support/api.ts'
 import { assertRejected } from '../../test/support/assert-rejected.ts'
@@ -9,6 +9,7 @@ import { writePem } from '../certs/x509/pem.ts'
 const { fresh } = await shareApi()
 
 const DAY_MS = 86_400_000
+const RSA_KEY = { name: 'RSASSA-PKCS1-v1_5', publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }
 
 /** What the operator sends with each call. */
 const headers = { 'ngrok-version': '2', 'user-agent': 'ngrok-api-go//go1.25' }
@@ -168,6 +169,8 @@ test('an operator gets a certificate for its request, keeps it, and gets another
   const renewed = await update(id, { csr: newCsr })
   const removed = await update(id, { csr: '' })
   const second = await api.call.create('/kubernetes_operators', { binding: { csr } })
+  const rsa = await createOperatorRequest({ ...RSA_KEY, modulusLength: 2048 })
+  const third = await api.call.create('/kubernetes_operators', { binding: { csr: rsa.csr } })
 
   const certificate = new X509Certificate(binding.cert.cert)
   assert.equal(certificate.subject, `CN=${id}`)
@@ -182,6 +185,7 @@ test('an operator gets a certificate for its request, keeps it, and gets another
   assert.notEqual(renewed.cert.cert, binding.cert.cert)
   assert.equal(new X509Certificate(renewed.cert.cert).subject, `CN=${id}`)
   assert.equal(removed.cert, null)
+  assert.ok(new X509Certificate(third.binding.cert.cert).checkPrivateKey(createPrivateKey(rsa.key)))
   const another = new X509Certificate(second.binding.cert.cert)
   assert.deepEqual([another.subject, another.issuer], [`CN=${second.id}`, certificate.issuer])
 })
@@ -207,12 +211,7 @@ test('certificate requests that cannot be trusted are rejected with the field an
   const der = Buffer.from(csr.replaceAll(/-----.*-----|\n/g, ''), 'base64')
   const forged = Buffer.from(der)
   forged[forged.length - 1]! ^= 1
-  const { csr: weak } = await createOperatorRequest({
-    name: 'RSASSA-PKCS1-v1_5',
-    modulusLength: 1024,
-    publicExponent: new Uint8Array([1, 0, 1]),
-    hash: 'SHA-256',
-  })
+  const { csr: weak } = await createOperatorRequest({ ...RSA_KEY, modulusLength: 1024 })
 
   for (const [text, reason] of [
     ['PEM', /is not PEM/],

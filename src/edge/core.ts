@@ -21,6 +21,17 @@ export interface LiveConnection {
   revalidate(): void
 }
 
+/** The endpoints that serve the services of Kubernetes clusters; undefined where an operator has none. */
+export interface ServiceLookup {
+  /** The endpoint of a service; of a pool, the one whose turn it is. */
+  find(service: ClusterService): HttpEntry | RawEntry | undefined
+  /** The same for one request or raw connection: the next one gets another endpoint of the pool. */
+  take(service: ClusterService): HttpEntry | RawEntry | undefined
+}
+
+/** A look-up without services. */
+export const NO_SERVICES: ServiceLookup = { find: () => undefined, take: () => undefined }
+
 /** State shared by all connections of one edge. */
 export interface Core {
   readonly flushScheduler: FlushScheduler
@@ -46,8 +57,7 @@ export interface Core {
   errorPagesUrl(): string | undefined
   /** The account's own page for an error. */
   findErrorPage: FindErrorPage
-  /** The endpoint that serves a service of a Kubernetes cluster now; undefined when the operator has none there. */
-  findService: (service: ClusterService) => HttpEntry | RawEntry | undefined
+  services: ServiceLookup
   /** The ports clients connect to; plain requests are redirected to the first. */
   publicHttpsPort: number
   publicHttpPort: number

@@ -4,7 +4,7 @@ import { FlushScheduler } from '../base/io/flush-scheduler.ts'
 import { TimerWheel } from '../base/io/timer-wheel.ts'
 import { WindowBudget } from '../base/io/window-budget.ts'
 import { silentLog } from '../base/log.ts'
-import type { Core } from './core.ts'
+import { type Core, NO_SERVICES } from './core.ts'
 import { HELD_BODY_LIMITS } from './held-body.ts'
 import { defaultLimits, toTickLimits } from './limits.ts'
 import { EMPTY_TABLE } from './table.ts'
@@ -29,7 +29,7 @@ export function createDetachedCore(): Core {
     acmeChallenge: undefined,
     errorPagesUrl: () => undefined,
     findErrorPage: () => undefined,
-    findService: () => undefined,
+    services: NO_SERVICES,
     publicHttpsPort: 443,
     publicHttpPort: 80,
     table: EMPTY_TABLE,

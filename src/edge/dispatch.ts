@@ -1,5 +1,6 @@
 import { publicUrl } from '../base/hostport.ts'
 import { isEdgeResponse, MAX_ATTEMPTS, type UpstreamTarget } from './backend.ts'
+import type { ServiceLookup } from './core.ts'
 import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { MAX_FORWARDS, type StepResult } from './module.ts'
@@ -29,7 +30,7 @@ export function dispatch(exchange: Exchange): void {
         return
       }
     }
-    const entry = findEntry(exchange)
+    const entry = findEntry(exchange, 'take')
     if (entry === undefined) throw edgeError('endpoint_not_found', head.host)
     if (connection.tlsAtProxy === true) {
       if (requiresClientCertificate(entry.policy?.settings))
@@ -70,10 +71,10 @@ export function dispatch(exchange: Exchange): void {
 }
 
 /** The entry that serves a request: that of its host, or of the service in a cluster that its client connected to. */
-function findEntry({ core, connection, head }: Exchange): HttpEntry | undefined {
+function findEntry({ core, connection, head }: Exchange, look: keyof ServiceLookup): HttpEntry | undefined {
   const { service, scheme } = connection
   if (service === undefined) return core.table.http(scheme === 'https' ? 'https' : 'http', head.host)
-  const entry = core.findService(service)
+  const entry = core.services[look](service)
   return entry?.kind === 'http' ? entry : undefined
 }
 
@@ -84,7 +85,7 @@ function findEntry({ core, connection, head }: Exchange): HttpEntry | undefined 
  */
 export function isStillAdmitted(exchange: Exchange): boolean {
   const { connection, head, upgrading } = exchange
-  const entry = findEntry(exchange)
+  const entry = findEntry(exchange, 'find')
   // An operator may have been deleted, or no longer select the endpoint.
   if (entry === undefined) return !upgrading && connection.service === undefined
   if (connection.tlsAtProxy === true) {

@@ -16,7 +16,7 @@ import { type IpData, NO_IP_DATA } from '../policy/index.ts'
 import type { CompileSelectors } from './compile/cluster-services.ts'
 import { createEdgeTable } from './compile/create-table.ts'
 import type { EdgeTable } from './compile/edge-table.ts'
-import type { Core } from './core.ts'
+import { type Core, NO_SERVICES } from './core.ts'
 import { HELD_BODY_LIMITS } from './held-body.ts'
 import { BindingHandshake } from './kubernetes/binding-handshake.ts'
 import { defaultLimits, type LimitSettings, toTickLimits } from './limits.ts'
@@ -154,7 +154,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     acmeChallenge: dependencies.acmeChallenge,
     errorPagesUrl: config.errorPagesUrl ?? (() => undefined),
     findErrorPage: () => undefined,
-    findService: () => undefined,
+    services: NO_SERVICES,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     publicHttpPort: config.publicHttpPort ?? 80,
     table: EMPTY_TABLE,
@@ -188,7 +188,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
   core.findErrorPage = edgeTable.findErrorPage
   const { clusterServices } = edgeTable
-  core.findService = (service) => clusterServices.find(service)
+  core.services = clusterServices
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
   const history = new TrafficHistory()

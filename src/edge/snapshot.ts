@@ -271,11 +271,21 @@ function parentKey(kind: string, record: { accountId: string }): string {
       return `secret ${vault_id} ${name}`
     }
     case KubernetesOperator.kind: {
-      const pem = (record as OwnedRecord<typeof KubernetesOperator>).binding?.cert?.cert
-      return pem ? `operator ${new X509Certificate(pem).fingerprint256}` : ''
+      const fingerprint = fingerprintOf(record as OwnedRecord<typeof KubernetesOperator>)
+      return fingerprint && `operator ${fingerprint}`
     }
     default:
       return ''
+  }
+}
+
+/** The fingerprint of an operator's certificate; empty without one, or for one that cannot be read, which no cluster has. */
+function fingerprintOf({ binding }: Pick<OwnedRecord<typeof KubernetesOperator>, 'binding'>): string {
+  const pem = binding?.cert?.cert
+  try {
+    return pem ? new X509Certificate(pem).fingerprint256 : ''
+  } catch {
+    return ''
   }
 }
 

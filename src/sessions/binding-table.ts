@@ -2,11 +2,11 @@ import { NameIndex } from '../base/name-index.ts'
 import { type Turn, takeTurn } from '../base/weighted-turns.ts'
 import type { EndpointAddress } from '../naming/index.ts'
 import { LiveTunnel } from './live-tunnel.ts'
-import type { Tunnel } from './tunnel.ts'
+import type { InternalAddress, Tunnel } from './tunnel.ts'
 
 /**
  * An address: `<host>/<listener>`, the name first so that wildcards are found by it, or `tcp/<port>`. An internal one is
- * `<host>/<scheme>:<port>@<account>`, which no look-up of public traffic finds.
+ * `<host>/<scheme>:<port>@<scope>`, which no look-up of public traffic finds.
  */
 export type BindingKey = string
 
@@ -17,10 +17,8 @@ export function bindingKey(address: EndpointAddress): BindingKey {
   return `${address.host}/${address.proto === 'http' ? 'http' : 'https'}`
 }
 
-const internalKey = (
-  accountId: string,
-  { proto, host, port }: Pick<EndpointAddress, 'proto' | 'host' | 'port'>,
-): BindingKey => `${host}/${proto}:${port}@${accountId}`
+const internalKey = (scope: string, { proto, host, port }: InternalAddress): BindingKey =>
+  `${host}/${proto}:${port}@${scope}`
 
 interface TunnelTurn extends Turn {
   readonly tunnel: Tunnel
@@ -106,12 +104,13 @@ export class BindingTable {
     return this.#entryOf(listener, host)?.take()
   }
 
-  /** The tunnel of an account at an internal address. */
-  takeInternal(
-    accountId: string,
-    address: Pick<EndpointAddress, 'proto' | 'host' | 'port'>,
-  ): Tunnel | undefined {
-    return this.#find(internalKey(accountId, address))?.take()
+  /** The tunnel at an address inside an account or in its Kubernetes clusters. */
+  findInternal(scope: string, address: InternalAddress): Tunnel | undefined {
+    return this.#find(internalKey(scope, address))?.current
+  }
+
+  takeInternal(scope: string, address: InternalAddress): Tunnel | undefined {
+    return this.#find(internalKey(scope, address))?.take()
   }
 
   takeByPort(port: number): Tunnel | undefined {

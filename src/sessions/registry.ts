@@ -148,6 +148,10 @@ export class Registry implements TunnelLookup {
     return this.#directory.takeInternal(accountId, address)
   }
 
+  findBound(accountId: string, address: InternalAddress): Tunnel | undefined {
+    return this.#directory.findBound(accountId, address)
+  }
+
   takeBound(accountId: string, address: InternalAddress): Tunnel | undefined {
     return this.#directory.takeBound(accountId, address)
   }

@@ -54,6 +54,10 @@ export class TunnelDirectory implements TunnelLookup {
     return this.#ifServing(this.bindings.takeInternal(accountId, address))
   }
 
+  findBound(accountId: string, address: InternalAddress): Tunnel | undefined {
+    return this.#ifServing(this.bindings.findInternal(kubernetesScope(accountId), address))
+  }
+
   takeBound(accountId: string, address: InternalAddress): Tunnel | undefined {
     return this.takeInternal(kubernetesScope(accountId), address)
   }

@@ -89,7 +89,9 @@ export interface TunnelLookup {
   takeTcp(port: number): Tunnel | undefined
   /** The account's tunnel for one request to this internal address; names match as in `find`. */
   takeInternal(accountId: string, address: InternalAddress): Tunnel | undefined
-  /** The same for a service in the account's Kubernetes clusters. */
+  /** The account's tunnel for a service in its Kubernetes clusters: the one whose turn it is. */
+  findBound(accountId: string, address: InternalAddress): Tunnel | undefined
+  /** The same for one request or raw connection to it. */
   takeBound(accountId: string, address: InternalAddress): Tunnel | undefined
   /** The tunnels that share the address of this one, itself included; the heaviest first. */
   poolOf(tunnel: Tunnel): readonly Tunnel[]

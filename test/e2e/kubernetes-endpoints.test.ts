@@ -101,6 +101,46 @@ test('endpoints in Kubernetes clusters are reached by the operators that select 
   await eventuallyEqual(async () => (await all.connectTo('web.default', 80)).response[0], '3 ERR_ADIT_3701')
 })
 
+test('a pool in clusters takes turns by weight, over the members that the operator selects', async (t) => {
+  const platform = await startPlatform(t)
+  const agent = await startAgent(t, platform)
+  for (const [metadata, pooling_weight] of [
+    ['blue', 3],
+    ['green', 1],
+  ] as const)
+    await agent.forward({
+      addr: await startHttp(t, (_request, response) => response.end(metadata)),
+      proto: 'http',
+      url: 'http://pool.default',
+      bindings,
+      metadata,
+      pooling_enabled: true,
+      pooling_weight,
+    })
+  const all = await registerOperator(t, platform, ['true'])
+  const green = await registerOperator(t, platform, ["endpoint.metadata == 'green'"])
+  const request = async (client: ForwarderClient, length: number) => {
+    client.write('GET / HTTP/1.1\r\nHost: pool.default\r\n\r\n')
+    await client.until(({ answer }) => (answer.match(/blue|green/g) ?? []).length === length)
+  }
+  /** What four requests get, on one connection or on four. */
+  const answers = async ({ connectTo }: typeof all, perConnection: number) => {
+    let text = ''
+    for (let sent = 0; sent < 4; sent += perConnection) {
+      const { client } = await connectTo('pool.default', 80)
+      for (let length = 1; length <= perConnection; length++) await request(client, length)
+      text += client.answer
+      client.socket.destroy()
+    }
+    return text.match(/blue|green/g)?.toSorted()
+  }
+
+  for (const perConnection of [1, 4]) {
+    assert.deepEqual(await answers(all, perConnection), ['blue', 'blue', 'blue', 'green'])
+    assert.deepEqual(await answers(green, perConnection), ['green', 'green', 'green', 'green'])
+  }
+})
+
 for (const how of ['workers', 'nodes'])
   test(`a cluster reaches agents of other ${how}`, async (t) => {
     const { entry, home } = how === 'workers' ? await startWorkers(t) : await startNodes(t)

@@ -1,6 +1,7 @@
 import type { KubernetesOperator } from '../../resources/index.ts'
 import { isEdgeResponse, type UpstreamTarget } from '../backend.ts'
 import type { ClusterService } from '../connection.ts'
+import type { ServiceLookup } from '../core.ts'
 import type { EdgeResponse } from '../response.ts'
 import type { OwnedRecord, Snapshot } from '../snapshot.ts'
 import type { HttpEntry, RawEntry } from '../table.ts'
@@ -19,13 +20,13 @@ const FEATURE = 'bindings'
 /** What the services are looked up in. */
 export interface ClusterServiceParts {
   readonly snapshot: Snapshot
-  readonly tunnels: Pick<TunnelLookup, 'takeBound' | 'poolOf'>
+  readonly tunnels: Pick<TunnelLookup, 'findBound' | 'takeBound' | 'poolOf'>
   readonly endpoints: CompiledEndpoints
   readonly compileSelectors: CompileSelectors
 }
 
 /** The services that Kubernetes operators offer in their clusters: endpoints of their accounts that they select. */
-export class ClusterServices {
+export class ClusterServices implements ServiceLookup {
   readonly #parts: ClusterServiceParts
   /** By record, which a change of the operator replaces. */
   readonly #selectors = new WeakMap<Operator, SelectsTunnel>()
@@ -43,20 +44,29 @@ export class ClusterServices {
       : { id: operator.id, notAfter: Date.parse(notAfter) }
   }
 
-  /** The endpoint for one request or connection; undefined when the operator has none at this address. */
-  find({ operatorId, proto, host, port }: ClusterService): HttpEntry | RawEntry | undefined {
+  find(service: ClusterService): HttpEntry | RawEntry | undefined {
+    return this.#select(service, 'findBound')
+  }
+
+  take(service: ClusterService): HttpEntry | RawEntry | undefined {
+    return this.#select(service, 'takeBound')
+  }
+
+  #select(
+    { operatorId, proto, host, port }: ClusterService,
+    look: 'findBound' | 'takeBound',
+  ): HttpEntry | RawEntry | undefined {
     const operator = this.#parts.snapshot.operators.get(operatorId)
     if (operator === undefined || !isEnabled(operator)) return undefined
     const { tunnels, endpoints } = this.#parts
-    const selects = this.#selectorsOf(operator)
-    const take = () => tunnels.takeBound(operator.accountId, { proto, host, port })
-    let tunnel = take()
+    const next = () => tunnels[look](operator.accountId, { proto, host, port })
+    let tunnel = next()
     if (tunnel === undefined) return undefined
     const pool = tunnels.poolOf(tunnel)
-    const selected = pool.filter(selects)
+    const selected = pool.filter(this.#selectorsOf(operator))
     if (selected.length === 0) return undefined
     // The turns of members that are not selected are passed over.
-    for (let turns = pool.length; turns > 0 && !selected.includes(tunnel); turns--) tunnel = take() ?? tunnel
+    for (let turns = pool.length; turns > 0 && !selected.includes(tunnel); turns--) tunnel = next() ?? tunnel
     const chosen = selected.includes(tunnel) ? tunnel : selected[0]!
     const entry = proto === 'http' ? endpoints.http(chosen) : endpoints.raw(chosen)
     return selected.length === pool.length ? entry : withTargets(entry, selected)

@@ -52,6 +52,12 @@ function operatorRecord({ cert }: ClientCertificate, endpoint_selectors = ['all'
   }
 }
 
+/** The same with a certificate that no server has issued. */
+const withCertificate = (record: ReturnType<typeof operatorRecord>, cert: object) => ({
+  ...record,
+  binding: { ...record.binding, cert: { ...record.binding.cert, ...cert } },
+})
+
 interface Bound {
   readonly url: string
   readonly port: number
@@ -291,6 +297,10 @@ test('only the current certificate of an operator is accepted', async (t) => {
   assert.equal(await codeWith(certificate), '3 ERR_ADIT_3701')
   await write(operatorRecord(others.expired))
   assert.equal(await codeWith(others.expired), '3 ERR_ADIT_3702')
+  await write(withCertificate(operatorRecord(certificate), { not_after: 'never' }))
+  assert.equal(await codeWith(certificate), '3 ERR_ADIT_3702')
+  await write(withCertificate(operatorRecord(certificate), { cert: 'unreadable' }))
+  assert.equal(await codeWith(certificate), '3 ERR_ADIT_3701')
   await write(operatorRecord(certificate, ['all'], ['ingress']))
   assert.equal(await codeWith(certificate), '3 ERR_ADIT_3701')
   await write(operatorRecord(certificate))
@@ -305,6 +315,7 @@ for (const [name, message, reason] of [
   ['a request that is too long', Buffer.from([1, 64]), 'it has more than 16384 bytes'],
   ['a message that is not protobuf', framed(Buffer.from([0x0a, 0x7f])), 'a field is longer than its message'],
   ['a request without a host', clusterRequest('', 80), 'it names no host'],
+  ['a request for a name that is no host', clusterRequest('web.shop/http', 80), 'it names no host'],
   ['a request without a port', framed(encodeText(1, 'web.shop')), 'it names no port'],
   ['a request for a port that does not exist', clusterRequest('web.shop', 65_536), 'it names no port'],
   ['an HTTP request', Buffer.from(get('web.shop')), 'it has more than 16384 bytes'],
@@ -358,7 +369,7 @@ test('a policy that denies the connection, and an agent that takes none, are nam
   )
 })
 
-test('open connections end when the operator is deleted or no longer selects their endpoint', async (t) => {
+test('open connections end when the operator has no bindings any more, or no longer selects their endpoint', async (t) => {
   const http = await startHttp(t, (_request, response) => {
     response.write('begin')
   })
@@ -379,8 +390,13 @@ test('open connections end when the operator is deleted or no longer selects the
   await write(operatorRecord(certificate, ['green']))
   await raw.untilClosed()
   assert.equal(request.ended || request.closed, false)
-  await removeOperator()
+  await write(operatorRecord(certificate))
+  const another = (await connect('db.shop', 5432)).client.write('ping')
+  await another.untilText('ping')
+  await write(operatorRecord(certificate, ['all'], ['gateway']))
+  await another.untilClosed()
   await request.untilClosed()
+  await removeOperator()
   idle.write(get('web.shop'))
   await idle.untilText('404')
   await eventually(() => idle.text.includes('ERR_ADIT_3200'))

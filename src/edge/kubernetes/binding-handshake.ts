@@ -1,9 +1,9 @@
+import { joinHostPort } from '../../base/hostport.ts'
 import { newId } from '../../base/id.ts'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import { MalformedMessage } from '../../base/protobuf.ts'
-import type { ClusterService } from '../connection.ts'
 import type { Core, LiveConnection } from '../core.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
@@ -28,9 +28,6 @@ export type FindOperator = (
 
 /** The protocols in the order in which an address is looked up: a request does not name one. */
 const PROTOS = ['http', 'tls', 'tcp'] as const
-
-/** Addresses in errors are cut: clusters may ask for anything. */
-const MAX_SHOWN_CHARACTERS = 100
 
 /**
  * A connection of a Kubernetes cluster from the end of its TLS handshake to the response to its request. Then it belongs to
@@ -89,7 +86,8 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
   #authenticate(): string {
     const operator = this.#findOperator(this.#client.info.peer?.fingerprint ?? '')
     if (operator === undefined) throw edgeError('operator_unknown')
-    if (operator.notAfter <= this.#core.clock.now()) throw edgeError('operator_certificate_expired')
+    const isValid = this.#core.clock.now() < operator.notAfter
+    if (!isValid) throw edgeError('operator_certificate_expired')
     return operator.id
   }
 
@@ -106,14 +104,15 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
     const core = this.#core
     for (const proto of PROTOS) {
       const service = { operatorId, proto, host, port }
-      const entry = core.findService(service)
+      // Each request takes its own turn.
+      const entry = proto === 'http' ? core.services.find(service) : core.services.take(service)
       if (entry === undefined) continue
       const connection = new ClusterConnection(core, this.#client, service, pod)
       if (entry.kind === 'http') this.#startHttp(connection, entry.id)
       else this.#startRaw(connection, entry)
       return
     }
-    throw edgeError('service_not_found', addressOf({ host, port }))
+    throw edgeError('service_not_found', joinHostPort(host, port))
   }
 
   #startHttp(connection: ClusterConnection, entryId: string): void {
@@ -135,7 +134,8 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
       this.#terminate(connection, path, policy)
       return
     }
-    if (!path.prepare(connection)) throw edgeError('service_unreachable', addressOf(service))
+    if (!path.prepare(connection))
+      throw edgeError('service_unreachable', joinHostPort(service.host, service.port))
     this.#respond(connection, entry.id)
     this.#release()
     this.#startProxy(connection, path, this.#client.socket)
@@ -168,7 +168,7 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
       path,
       initialBytes: undefined,
       currentEntry() {
-        const entry = core.findService(connection.service)
+        const entry = core.services.find(connection.service)
         return entry?.kind === 'raw' ? entry : undefined
       },
     })
@@ -202,6 +202,3 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
     this.#core.timers.clear(this)
   }
 }
-
-const addressOf = ({ host, port }: Pick<ClusterService, 'host' | 'port'>): string =>
-  `${host.slice(0, MAX_SHOWN_CHARACTERS)}:${port}`

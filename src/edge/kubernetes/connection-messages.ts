@@ -1,3 +1,4 @@
+import { isHostName } from '../../base/hostport.ts'
 import {
   bytesOf,
   encodeText,
@@ -35,13 +36,13 @@ export function readRequest(message: Buffer): ConnectionRequest {
   let port = 0n
   let pod: PodSource | undefined
   for (const field of readFields(message)) {
-    if (field.number === 1) host = textOf(field)
+    if (field.number === 1) host = textOf(field).toLowerCase()
     else if (field.number === 2) port = integerOf(field)
     else if (field.number === 3) pod = readPod(bytesOf(field))
   }
-  if (host === '') throw new MalformedMessage('it names no host')
+  if (!isHostName(host)) throw new MalformedMessage('it names no host')
   if (port < 1n || port > 65_535n) throw new MalformedMessage('it names no port')
-  return { host: host.toLowerCase(), port: Number(port), pod }
+  return { host, port: Number(port), pod }
 }
 
 /** Clusters send an empty identity for a client that is no pod. */

@@ -99,8 +99,12 @@ export class TestTunnels implements TunnelLookup {
     )
   }
 
-  takeBound(accountId: string, address: InternalAddress): Tunnel | undefined {
+  findBound(accountId: string, address: InternalAddress): Tunnel | undefined {
     return this.takeInternal(kubernetesScope(accountId), address)
+  }
+
+  takeBound(accountId: string, address: InternalAddress): Tunnel | undefined {
+    return this.findBound(accountId, address)
   }
 
   poolOf(tunnel: Tunnel): readonly Tunnel[] {
