@@ -25,6 +25,8 @@ const PARSERS: Readonly<Record<string, string>> = {
   'SSH keys': 'src/certs/ssh/public-key.test.ts',
   'agent configuration in YAML': 'src/agent/config/file.test.ts',
   'X.509': 'src/certs/x509/x509.test.ts',
+  'certificate requests': 'src/certs/x509/certificate-request.test.ts',
+  'requests of Kubernetes clusters': 'src/edge/kubernetes/connection-messages.test.ts',
   'SAML messages and metadata': 'src/edge/login/xml-fuzz.test.ts',
   cookies: 'src/dashboard/cookie.test.ts',
   'WebSocket frames': 'src/agent/inspector/websocket-scanner.test.ts',
