@@ -291,9 +291,10 @@ test('pods reach agents through the official Kubernetes operator', { skip }, asy
     bindings,
   })
   const read = async (...args: string[]) => JSON.parse(await kubectl(['get', ...args, '-o', 'json']))
+  const secretName = async () =>
+    (await read('kubernetesoperator', NAME, '-n', NAME)).spec.binding.tlsSecretName
   const certificate = async (): Promise<string> => {
-    const { spec } = await read('kubernetesoperator', NAME, '-n', NAME)
-    const { data } = await read('secret', spec.binding.tlsSecretName, '-n', NAME)
+    const { data } = await read('secret', await secretName(), '-n', NAME)
     return Buffer.from(data['tls.crt'], 'base64').toString()
   }
   const operators = async () => (await platform.call('GET', '/kubernetes_operators')).body.operators
@@ -337,6 +338,20 @@ test('pods reach agents through the official Kubernetes operator', { skip }, asy
 
   await t.test('pods reach a tcp endpoint', async () => {
     await eventuallyEqual(() => text(connect(tcp, '127.0.0.1')), 'db')
+  })
+
+  await t.test('it renews its certificate with a new key', async () => {
+    const before = await certificate()
+    // What the operator itself does 30 days before the end.
+    const patch = JSON.stringify([{ op: 'remove', path: '/data/tls.csr' }])
+    await kubectl(['patch', 'secret', await secretName(), '-n', NAME, '--type=json', '-p', patch])
+    await kubectl(['annotate', 'kubernetesoperator', NAME, '-n', NAME, 'test=renew'])
+    const renewed = await eventually(async () => {
+      const current = await certificate()
+      return current !== before && current
+    })
+    assert.equal((await operators())[0].binding.cert.cert, renewed)
+    await eventually(async () => (await request('/')).startsWith('200'))
   })
 
   await t.test('it keeps its certificate when it starts again', async () => {
