@@ -11,7 +11,6 @@ import { syncBuiltinESMExports } from 'node:module'
 import type { AddressInfo, Server } from 'node:net'
 import os from 'node:os'
 import { type TestContext, test } from 'node:test'
-import { request as undiciRequest } from 'undici'
 import { createTlsIdentity } from '../../../test/support/tls.ts'
 import { createOutbound, type Outbound, type OutboundOptions, OutboundProblem } from './outbound.ts'
 
@@ -412,19 +411,11 @@ test('libraries with their own client use the same guard', async (t) => {
     readResponse(httpsGet({ host: '127.0.0.1', port: secure.port, agent: outbound.agents.https }))
   const viaHttp = (outbound: Outbound) =>
     readResponse(httpRequest({ host: 'localhost', port: plain.port, agent: outbound.agents.http }).end())
-  const viaUndici = async (outbound: Outbound) => {
-    const { body } = await undiciRequest(`https://127.0.0.1:${secure.port}/`, {
-      dispatcher: outbound.dispatcher,
-    })
-    return body.text()
-  }
 
   assert.equal(await codeOf(viaHttps(closed)), 'address')
   assert.equal(await codeOf(viaHttp(closed)), 'scheme')
-  assert.equal(await codeOf(viaUndici(closed)), 'address')
   assert.equal(secure.hits + plain.hits, 0)
   assert.equal(await viaHttps(open), 'hello')
-  assert.equal(await viaUndici(open), 'hello')
   assert.equal(await viaHttp(start(t, { allow: ['localhost'], lookup: async () => ['127.0.0.1'] })), 'hello')
 })
 

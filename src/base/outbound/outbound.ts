@@ -3,8 +3,8 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { createSecureContext, getCACertificates, connect as tlsConnect } from 'node:tls'
-import { Agent, type Dispatcher, request } from 'undici'
+import { createSecureContext, getCACertificates, type SecureContext, connect as tlsConnect } from 'node:tls'
+import type { request } from 'undici'
 import { parseAddress } from '../cidr.ts'
 import { ByteQueue } from '../io/byte-queue.ts'
 import { compileAllowList } from './allow-list.ts'
@@ -73,8 +73,6 @@ export interface OutboundResponse {
 export interface Outbound {
   /** Like `fetch`, but never follows redirects, and resolves after the complete body was read. */
   fetch(url: string | URL, init?: OutboundRequest): Promise<Response>
-  /** The same guard for libraries built on undici. They limit size and total time themselves. */
-  readonly dispatcher: Dispatcher
   /** The same guard for libraries built on node:http and node:https. They limit size and total time themselves. */
   readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent }
   close(): Promise<void>
@@ -91,7 +89,13 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   const { ports = [443], maxBytes = 1024 * 1024, dnsTimeoutMs = 5000, totalTimeoutMs = 10_000 } = options
   const { lookup = lookupAddresses, extraCa = [] } = options
   const allowList = compileAllowList(options.allow ?? [])
-  const secureContext = createSecureContext({ ca: [...getCACertificates('default'), ...extraCa] })
+  let secureContext: SecureContext | undefined
+  const trust = () => {
+    secureContext ??= createSecureContext({ ca: [...getCACertificates('default'), ...extraCa] })
+    return secureContext
+  }
+  // An invalid certificate of the operator fails the start, not a call.
+  if (extraCa.length > 0) trust()
 
   /** Resolves a name once. Returns its addresses if every one of them may be dialled, and throws otherwise. */
   async function resolveAllowed({ host, port, secure }: DialTarget): Promise<string[]> {
@@ -127,22 +131,18 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     const { host, port, secure } = target
     const name = isIP(host) > 0 ? {} : { servername: host }
     const socket = secure
-      ? tlsConnect({ host, port, lookup: checkedLookup, secureContext, ALPNProtocols: ['http/1.1'], ...name })
+      ? tlsConnect({
+          ...{ host, port, lookup: checkedLookup, ...name },
+          secureContext: trust(),
+          ALPNProtocols: ['http/1.1'],
+        })
       : netConnect({ host, port, lookup: checkedLookup })
     await waitForConnect(socket, secure ? 'secureConnect' : 'connect', totalTimeoutMs, host)
     socket.setNoDelay(true)
     return socket
   }
 
-  const dispatcher = new Agent({
-    connect: ({ hostname, port, protocol }, callback) => {
-      const secure = protocol === 'https:'
-      dial({ host: normalizeHost(hostname), port: Number(port) || (secure ? 443 : 80), secure }).then(
-        (socket) => callback(null, socket),
-        (error) => callback(error, null),
-      )
-    },
-  })
+  let client: Promise<HttpClient> | undefined
   const agents = {
     http: guardAgent(new HttpAgent({ keepAlive: true }), false),
     https: guardAgent(new HttpsAgent({ keepAlive: true }), true),
@@ -163,16 +163,17 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   }
 
   return {
-    dispatcher,
     agents,
     async fetch(input, init = {}) {
       const url = parseUrl(input)
+      client ??= createClient(dial)
+      const { send } = await client
       const deadline = AbortSignal.timeout(totalTimeoutMs)
       const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline
       try {
         const { method = 'GET' } = init
         // Not undici's `fetch`, which copies the body through several streams.
-        const response = await request(url, { method, ...encodeRequest(init), signal, dispatcher })
+        const response = await send(url, { method, ...encodeRequest(init), signal })
         const body = await readBody(response.body, maxBytes, url)
         const { statusCode: status, statusText } = response
         return toResponse({ status, statusText, headers: toHeaderPairs(response.headers), body })
@@ -188,8 +189,32 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     async close() {
       agents.http.destroy()
       agents.https.destroy()
-      await dispatcher.destroy()
+      await (await client)?.close()
     },
+  }
+}
+
+/** undici with connections of our own. */
+interface HttpClient {
+  readonly send: typeof request
+  close(): Promise<void>
+}
+
+/** Loads undici with the first call: it takes 11 MiB of memory, and many processes make none. */
+async function createClient(dial: (target: DialTarget) => Promise<Socket>): Promise<HttpClient> {
+  const undici = await import('undici')
+  const dispatcher = new undici.Agent({
+    connect: ({ hostname, port, protocol }, callback) => {
+      const secure = protocol === 'https:'
+      dial({ host: normalizeHost(hostname), port: Number(port) || (secure ? 443 : 80), secure }).then(
+        (socket) => callback(null, socket),
+        (error) => callback(error, null),
+      )
+    },
+  })
+  return {
+    send: (url, options) => undici.request(url, { ...options, dispatcher }),
+    close: () => dispatcher.destroy(),
   }
 }
 

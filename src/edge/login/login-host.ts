@@ -65,7 +65,7 @@ export function createLoginHost(options: {
       return {
         status: 200,
         fields: 'Content-Type: application/samlmetadata+xml\r\n',
-        body: Buffer.from(samlProvider.metadata()),
+        body: Buffer.from(await samlProvider.metadata()),
       }
     if (endpoint === '/acs' && method === 'POST') {
       const { scopeId, version } = samlProvider

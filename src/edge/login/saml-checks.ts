@@ -1,14 +1,11 @@
 import { type Profile, SAML, type SamlConfig, ValidateInResponseTo } from '@node-saml/node-saml'
 import type { XmlLimits } from '../../base/xml-scan.ts'
 import { requireValidAssertion } from './saml-assertion.ts'
+import { MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS } from './saml-limits.ts'
 import { parseSignedQuery } from './saml-logout.ts'
 import { parsePostedMessage, requireRoot, requireSuccess } from './saml-message.ts'
 import { type IdentityProvider, parseIdpMetadata } from './saml-metadata.ts'
 import type { Identity } from './sign-in.ts'
-
-export const MAX_CLOCK_SKEW_MS = 60_000
-/** How long after its issue an assertion is accepted. */
-export const MAX_ASSERTION_AGE_MS = 15 * 60 * 1000
 
 const GROUP_ATTRIBUTES = [
   'groups',

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { generateServiceProviderMetadata, SAML } from '@node-saml/node-saml'
+import type { SAML } from '@node-saml/node-saml'
 import type { Saml, SamlUrls, Settings } from '../../resources/index.ts'
 import type { CheckedLogout } from './saml-checks.ts'
 import type { IdentityProvider } from './saml-metadata.ts'
 import type { Identity } from './sign-in.ts'
+
+/** Loaded with the first sign-in: it takes 7 MiB of memory, and few routes use SAML. */
+const loadSaml = () => import('@node-saml/node-saml')
 
 /** Writes the messages of a SAML service provider. Those of identity providers are parsed in worker threads. */
 export class SamlWriter {
@@ -16,7 +19,8 @@ export class SamlWriter {
   }
 
   /** The service provider metadata for the identity provider. */
-  metadata(): string {
+  async metadata(): Promise<string> {
+    const { generateServiceProviderMetadata } = await loadSaml()
     const urls = this.#urls()
     return generateServiceProviderMetadata({
       issuer: urls.entity_id,
@@ -30,8 +34,9 @@ export class SamlWriter {
   }
 
   /** Where a visitor signs in; the response names the request. */
-  authorizeUrl(idp: IdentityProvider, requestId: string, state: string): Promise<string> {
-    return this.#createSaml(idp, requestId).getAuthorizeUrlAsync(state, undefined, {})
+  async authorizeUrl(idp: IdentityProvider, requestId: string, state: string): Promise<string> {
+    const saml = await this.#createSaml(idp, requestId)
+    return saml.getAuthorizeUrlAsync(state, undefined, {})
   }
 
   /** Where the session of a person ends; undefined when the identity provider cannot end it. */
@@ -43,7 +48,7 @@ export class SamlWriter {
       nameIDFormat: atProvider.format ?? this.#settings.nameid_format,
       ...(atProvider.index !== undefined && { sessionIndex: atProvider.index }),
     }
-    return this.#createSaml(idp).getLogoutUrlAsync(profile, '', {})
+    return (await this.#createSaml(idp)).getLogoutUrlAsync(profile, '', {})
   }
 
   /** The response to a logout request of the identity provider; undefined when it takes none. */
@@ -53,10 +58,11 @@ export class SamlWriter {
   ): Promise<string | undefined> {
     if (idp.sloUrl === undefined) return undefined
     const profile = { ID: id, issuer, nameID: nameId, nameIDFormat: nameIdFormat }
-    return this.#createSaml(idp).getLogoutResponseUrlAsync(profile, relayState, {}, true)
+    return (await this.#createSaml(idp)).getLogoutResponseUrlAsync(profile, relayState, {}, true)
   }
 
-  #createSaml(idp: IdentityProvider, requestId = `_${randomBytes(16).toString('hex')}`): SAML {
+  async #createSaml(idp: IdentityProvider, requestId = `_${randomBytes(16).toString('hex')}`): Promise<SAML> {
+    const { SAML } = await loadSaml()
     const urls = this.#urls()
     return new SAML({
       callbackUrl: urls.assertion_consumer_service_url,

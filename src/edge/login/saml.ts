@@ -8,8 +8,9 @@ import { consumeOnce, type LoginStore, revokeEverywhere } from './login-store.ts
 import type { ReplayGuard } from './replay-guard.ts'
 import { sanitizeReturnPath } from './return-to.ts'
 import { type Revocations, toSubject } from './revocations.ts'
-import { type CheckedLogout, MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS, type Parties } from './saml-checks.ts'
+import type { CheckedLogout, Parties } from './saml-checks.ts'
 import { SamlIdentityProvider } from './saml-identity-provider.ts'
+import { MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS } from './saml-limits.ts'
 import type { IdentityProvider } from './saml-metadata.ts'
 import type { SamlWorkers } from './saml-pool.ts'
 import { SamlWriter } from './saml-writer.ts'
@@ -47,7 +48,7 @@ export interface SamlServiceProvider extends SignIn {
   readonly scopeId: string
   readonly version: string
   /** The service provider metadata for the identity provider. */
-  metadata(): string
+  metadata(): Promise<string>
   /** Consumes a SAML response; returns the URL to continue at. */
   consumeResponse(form: URLSearchParams, serves: ServesOrigin): Promise<string>
   /** Handle a logout message in a query or a form; return the URL to continue at, if any. */
