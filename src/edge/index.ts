@@ -6,8 +6,8 @@
  * (the routing table), `module.ts`, `backend.ts`, `connection.ts`, `errors.ts` (the error catalogue), `response.ts`,
  * `observe.ts`, `limits.ts` and `traffic.ts`. The folders: `listeners` accepts sockets and terminates TLS, `message`
  * parses heads and bodies without I/O, `http` is the client side of HTTP/1 and HTTP/2, `upstream` the far side,
- * `kubernetes` accepts connections of clusters, `compile` turns configuration into the routing table, `modules` and `backends` hold the behaviour of each kind, `login`
- * signs visitors in, and `testing` holds the test harness.
+ * `kubernetes` accepts connections of clusters, `compile` turns configuration into the routing table, `modules` and
+ * `backends` hold the behaviour of each kind, `login` signs visitors in, and `testing` holds the test harness.
  */
 export { combineObservers } from './combine-observers.ts'
 export { DesiredPorts } from './desired-ports.ts'

@@ -249,7 +249,10 @@ export function rulesKey(policyId: string): string {
   return `rules ${policyId}`
 }
 
-/** The secondary key of a record: the edge of a route, the policy of a rule, the account of a restriction, the name of a vault, the certificate of an operator. */
+/**
+ * The secondary key of a record: the edge of a route, the policy of a rule, the account of a restriction, the name of a
+ * vault, the certificate of an operator.
+ */
 function parentKey(kind: string, record: { accountId: string }): string {
   switch (kind) {
     case HttpsRoute.kind:

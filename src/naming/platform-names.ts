@@ -5,7 +5,8 @@ export const BINDING_INGRESS_LABEL = 'kubernetes-bindings'
 
 /**
  * Labels under the platform's domain that the platform serves itself: the API and the dashboard, login callbacks, agents,
- * Kubernetes clusters, TCP addresses, CNAME targets, ACME challenges and name servers. Nothing at or below them can be reserved or bound.
+ * Kubernetes clusters, TCP addresses, CNAME targets, ACME challenges and name servers. Nothing at or below them can be
+ * reserved or bound.
  */
 const PLATFORM_LABELS = [
   ...['api', 'dashboard', 'idp', 'connect', BINDING_INGRESS_LABEL, 'tcp', 'cname', 'acme-challenge'],
