@@ -65,30 +65,14 @@ export function tunnelView(tunnel: LiveTunnel, context: ViewContext) {
 /** The endpoint of a tunnel with its own address. */
 export function endpointView(tunnel: LiveTunnel<EndpointAddress>, context: ViewContext) {
   const { reservationId } = tunnel
-  const { proto, host, port, hostport, url } = tunnel.address
+  const { proto } = tunnel.address
   const reservation = reservationId === undefined ? null : ref(reservationId, context)
   return {
-    id: endpointId(tunnel),
+    ...selectorView(tunnel, tunnel.address),
     uri: context.uriOf(endpointId(tunnel)),
-    created_at: formatTimestamp(tunnel.startedAt),
     updated_at: formatTimestamp(tunnel.updatedAt),
-    region: tunnel.region,
-    type: 'ephemeral',
-    proto,
-    scheme: proto,
-    host,
-    port,
-    hostport,
-    public_url: url,
-    url,
-    bindings: [bindingOf(tunnel.address)],
-    pooling_enabled: tunnel.poolingEnabled,
-    pooling_weight: tunnel.poolingWeight,
     // The API adds them: they may be cloud endpoints.
     pools: [],
-    name: tunnel.name,
-    description: tunnel.description,
-    metadata: tunnel.metadata,
     domain: proto === 'tcp' ? null : reservation,
     tcp_addr: proto === 'tcp' ? reservation : null,
     tunnel: ref(tunnel.id, context),
