@@ -48,6 +48,15 @@ test('agents are told no address of workers, which all have the one that the age
   assert.deepEqual(agent.authResponse.Extra.ConnectAddresses, [])
 })
 
+test('a server whose worker is being restarted stops at once', async (t) => {
+  const server = await startWorkers(t)
+  const killed = findWorker(server.pid, 1)!
+  process.kill(killed, 'SIGKILL')
+  await eventually(() => ![undefined, killed].includes(findWorker(server.pid, 1)), 'worker 1 starts again')
+
+  assert.equal(await server.stop(), 0)
+})
+
 /** Far fewer than the requests that both workers would admit if each counted for itself. */
 const CAPACITY = 60
 const RATE_LIMIT = {

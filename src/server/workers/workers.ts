@@ -155,11 +155,13 @@ export class Workers {
     else worker.handle.handOver(socket)
   }
 
-  /** Drains all workers at once and resolves when they have ended. */
+  /** Drains all workers at once and resolves when they have ended. One that is starting serves nothing yet. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     for (const spare of this.#spares.splice(0)) spare.kill()
-    await Promise.all([...this.#running.values()].map(({ handle }) => handle.stop()))
+    const running = [...this.#running.values()]
+    for (const { handle, isServing } of running) if (!isServing) handle.kill()
+    await Promise.all(running.map(({ handle, isServing }) => (isServing ? handle.stop() : handle.ended)))
   }
 
   /** Calls a method of every worker that serves; the results of those that answer, by number. */
