@@ -12,7 +12,7 @@ import type { Logger } from '../base/log.ts'
 import { createDurableStore, type DurableStore } from './durable-store.ts'
 import { FALLBACK_COPY_FILE, FallbackCopy } from './fallback-copy.ts'
 import { type Migrator, migrate, requireCompatibleSchema } from './migrations.ts'
-import { PostgresEngine, UnsupportedDatabase } from './postgres.ts'
+import { MAX_READERS, PostgresEngine, UnsupportedDatabase } from './postgres.ts'
 import { ReconnectingEngine } from './reconnecting-engine.ts'
 import { migrations } from './schema.ts'
 import type { Engine, Query } from './sql.ts'
@@ -66,6 +66,8 @@ export interface StoreOptions {
   readonly masterKeyFile: string
   /** Keeps a fallback copy of the database in the data directory, for reads while the database is unavailable (P8). */
   readonly keepCopy?: boolean
+  /** How many processes share the connections for reads to PostgreSQL that one has. */
+  readonly sharedBy?: number
   /** An earlier release uses the database: only migrations that it can live with are run. */
   readonly isUpgrade?: boolean
   /** Called after each commit of this process that has changes. */
@@ -96,9 +98,16 @@ export async function openStore(options: StoreOptions): Promise<DurableStore> {
   }
 }
 
-function openEngine({ url, dataDir, log }: StoreOptions, copy?: FallbackCopy): Engine & Migrator {
+/** A process that follows changes and is asked for something meanwhile needs two connections for reads. */
+const MIN_READERS = 2
+
+function openEngine(
+  { url, dataDir, log, sharedBy = 1 }: StoreOptions,
+  copy?: FallbackCopy,
+): Engine & Migrator {
   if (url === undefined) return openSqlite(join(dataDir, DATABASE_FILE), log, copy)
-  if (/^postgres(ql)?:\/\//.test(url)) return new PostgresEngine(url, log)
+  if (/^postgres(ql)?:\/\//.test(url))
+    return new PostgresEngine(url, log, Math.max(Math.ceil(MAX_READERS / sharedBy), MIN_READERS))
   throw new UnsupportedDatabase(
     'The database URL must begin with postgres://, or be left out for SQLite in the data directory.',
   )

@@ -11,6 +11,7 @@ import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { type DurableStore, openStore, StoreUnavailable, UnsupportedDatabase } from './index.ts'
+import { PostgresEngine } from './postgres.ts'
 import { storeContract } from './store.contract.ts'
 import { draft, put, recorder, type TestDatabase } from './testing/fixtures.ts'
 import { assertNothingLost, startWriters } from './writers.contract.ts'
@@ -59,6 +60,16 @@ async function openAt(t: TestContext, url: string): Promise<DurableStore> {
   t.after(() => store.close())
   return store
 }
+
+test('reads use no more connections than the engine was given', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const engine = new PostgresEngine(url, silentLog, 2)
+  t.after(() => engine.close())
+
+  const reads = Array.from({ length: 20 }, () => engine.reader.get('SELECT pg_backend_pid() AS pid'))
+
+  assert.equal(new Set((await Promise.all(reads)).map((row) => row?.pid)).size, 2)
+})
 
 test('postgres: a restart of the server does not end the store or its followers', {
   timeout: 60_000,

@@ -20,7 +20,8 @@ const OUTCOME_TIMEOUT_MS = 2_000
 const POLL_INTERVAL_MS = 1_000
 const MIN_RETRY_MS = 100
 const MAX_RETRY_MS = 2_000
-const MAX_READERS = 8
+/** Connections for reads, of a process that has the database to itself. */
+export const MAX_READERS = 8
 
 const CHANNEL = 'adit_changes'
 // An arbitrary number that no other program uses for advisory locks on the same database.
@@ -49,7 +50,7 @@ export class PostgresEngine implements Engine, Migrator {
   #writer: Promise<pg.Client> | undefined
   #closed = false
 
-  constructor(url: string, log: Logger) {
+  constructor(url: string, log: Logger, maxReaders = MAX_READERS) {
     this.#log = log
     this.#config = {
       connectionString: url,
@@ -58,7 +59,7 @@ export class PostgresEngine implements Engine, Migrator {
       application_name: 'adit',
       types: { getTypeParser },
     }
-    this.#pool = new pg.Pool({ ...this.#config, max: MAX_READERS, query_timeout: READ_TIMEOUT_MS })
+    this.#pool = new pg.Pool({ ...this.#config, max: maxReaders, query_timeout: READ_TIMEOUT_MS })
     // Without a listener a database restart would end this process (P8).
     this.#pool.on('error', (error) => log.warn({ reason: describeError(error) }, 'database connection lost'))
     this.reader = new PostgresSql(this.#pool, this.#texts)

@@ -126,6 +126,7 @@ export async function openFoundation(
     dataDir: settings.dataDir,
     masterKeyFile: resolveMasterKeyFile(settings),
     keepCopy: TRAFFIC_ROLES.some((role) => settings.roles.has(role)),
+    sharedBy: worker === undefined ? 1 : settings.workers,
     isUpgrade: predecessor !== undefined,
     onCommit: worker?.onCommit ?? (() => workers?.notifyCommit()),
     clock,
