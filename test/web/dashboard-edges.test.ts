@@ -330,7 +330,7 @@ test('host names of another edge cannot be selected, and an edge is renamed and 
 
   await button('Edit').click()
   const taken = dialog.getByRole('checkbox', { name: new RegExp(`^${other.domain}`) })
-  await taken.waitFor()
+  await dialog.getByText('already used by').first().waitFor()
   assert.ok(await taken.isDisabled())
   await dialog.getByRole('checkbox', { name: /^free\.adit\.localhost/ }).check()
   await dialog.getByRole('checkbox', { name: new RegExp(`^${domain}`) }).uncheck()

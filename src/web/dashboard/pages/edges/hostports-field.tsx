@@ -13,6 +13,8 @@ interface HostportOption {
   readonly description: string
   /** The edge that already serves it. */
   readonly usedBy: EdgeListing | undefined
+  /** Whether the edges that serve it are still being read. */
+  readonly loading: boolean
 }
 
 /** Selects the host names or addresses of an edge among the reserved ones, and reserves new ones in place. */
@@ -47,13 +49,13 @@ export function HostportsField({
       )}
       {list.searched && options.length === 0 && <p className="field-hint">No matches.</p>}
       <ul className="hostport-options">
-        {options.map(({ hostport, description, usedBy }) => (
+        {options.map(({ hostport, description, usedBy, loading }) => (
           <li key={hostport}>
             <label>
               <input
                 type="checkbox"
                 checked={value.includes(hostport)}
-                disabled={usedBy !== undefined}
+                disabled={usedBy !== undefined || loading}
                 onChange={() => toggle(hostport)}
               />
               <span>
@@ -96,20 +98,28 @@ function useHostportOptions(kind: EdgeKind, edgeId: string | undefined) {
     kind === 'tcp' ? '/reserved_addrs' : '/reserved_domains',
     kind === 'tcp' ? 'reserved_addrs' : 'reserved_domains',
   )
-  const hosts = list.items.map((name) => ('domain' in name ? name.domain : name.addr))
-  const edges = useLoad((signal) => listEdgesOf(hosts, signal), { key: hosts.join() })
-  const others = edges.value?.filter(({ id }) => id !== edgeId) ?? []
+  const hosts = list.items.map(nameOf)
+  const loaded = useLoad(
+    async (signal) => ({ hosts: new Set(hosts), edges: await listEdgesOf(hosts, signal) }),
+    { key: hosts.join(), skip: hosts.length === 0 },
+  )
+  const others = loaded.value?.edges.filter(({ id }) => id !== edgeId) ?? []
   const options = list.items.map((name): HostportOption => {
     const hostport = 'domain' in name ? `${name.domain}:443` : name.addr
     const usedBy =
       'domain' in name
         ? edgesServing(others, name.domain)[0]
         : others.find(({ hostports }) => hostports.includes(hostport))
-    return { hostport, description: name.description, usedBy }
+    const loading = !loaded.value?.hosts.has(nameOf(name)) && loaded.error === undefined
+    return { hostport, description: name.description, usedBy, loading }
   })
   // Selectable options first.
   options.sort((one, other) => Number(one.usedBy !== undefined) - Number(other.usedBy !== undefined))
   return { list, options }
+}
+
+function nameOf(name: Address | Domain): string {
+  return 'domain' in name ? name.domain : name.addr
 }
 
 /** Reserves a host name or address without leaving the form. */
