@@ -30,6 +30,7 @@ import { createSnsKeys } from './modules/sns-keys.ts'
 import type { Observer } from './observe.ts'
 import { createBodyReplacer } from './policy/body-replacer.ts'
 import { createOutboundCalls } from './policy/outbound-calls.ts'
+import type { TakeLease } from './policy/rate-lease.ts'
 import type { ExchangedCounts } from './shared-counts.ts'
 import { type EdgeFollower, edgeKinds } from './snapshot.ts'
 import { EMPTY_TABLE, type HttpEntry, type RoutingTable } from './table.ts'
@@ -97,6 +98,8 @@ export interface EdgeDependencies {
   readonly policyOutbound?: Pick<Outbound, 'fetch'>
   /** What is known about addresses; nothing by default. */
   readonly ipData?: IpData
+  /** Set where several workers hold rate limits together. */
+  readonly takeLease?: TakeLease | undefined
   /** Dials static backends; reaches public addresses only by default. */
   readonly dial?: Dial
   /** Responds to ACME HTTP challenges, before any endpoint of the host. */
@@ -165,7 +168,14 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const { proxyProtocol = {} } = config
   const { reusePort = false, listen = openListener } = config
   const ports = new TcpPorts(core, { ...config.tcp, reusePort, listen }, admission, proxyProtocol.tcp)
-  const { logins, dial = createDial(), outbound, policyOutbound, ipData = NO_IP_DATA } = dependencies
+  const {
+    logins,
+    dial = createDial(),
+    outbound,
+    policyOutbound,
+    ipData = NO_IP_DATA,
+    takeLease,
+  } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
   const keySets = outbound === undefined ? undefined : createKeySets({ fetch: outbound.fetch, clock })
   const outboundCalls = policyOutbound && createOutboundCalls(policyOutbound)
@@ -183,6 +193,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     bodyReplacer,
     dial,
     sharesCounts: config.sharesCounts ?? false,
+    takeLease,
     compileSelectors: bindingIngress?.compileSelectors ?? (() => () => false),
   })
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))

@@ -4,12 +4,13 @@ import { Breaker } from './modules/breaker.ts'
 import { RateCounter } from './policy/rate-counter.ts'
 import { CountExchange, type SharedCounts } from './shared-counts.ts'
 
-const NAME = { kind: 'policy', owner: 'ac_1', key: 'a' } as const
+const NAME = 'policy ac_1 a'
+const clock = { monotonic: () => 0 }
 
 /** The same state at two processes, and a function that tells each what the other has counted. */
 function createPair<T extends SharedCounts>(create: () => T): { first: T; second: T; exchange(): void } {
   const workers = [create(), create()].map((state) => {
-    const exchange = new CountExchange({ isEnabled: true })
+    const exchange = new CountExchange({ isEnabled: true, clock })
     exchange.share(state, NAME)
     return { state, exchange }
   })
@@ -17,9 +18,7 @@ function createPair<T extends SharedCounts>(create: () => T): { first: T; second
   const tell = (from: typeof one, to: typeof one) => {
     // Counts travel as JSON.
     const updates: ReturnType<CountExchange['take']> = JSON.parse(JSON.stringify(from.exchange.take()))
-    return () => {
-      for (const { counts } of updates) to.exchange.add(to.state, counts, 0)
-    }
+    return () => to.exchange.add(updates)
   }
   return {
     first: one.state,
@@ -81,14 +80,14 @@ test('many keys are told in part, and a long one by its hash', () => {
 })
 
 test('only what was counted since the last exchange is told, and nothing where there are no other processes', () => {
-  const exchange = new CountExchange({ isEnabled: true })
+  const exchange = new CountExchange({ isEnabled: true, clock })
   const counter = new RateCounter(10, 60_000)
   exchange.share(counter, NAME)
   countPassed(counter, 2)
-  assert.deepEqual(exchange.take(), [{ ...NAME, counts: [['visitor', 2]] }])
+  assert.deepEqual(exchange.take(), [{ name: NAME, counts: [['visitor', 2]] }])
   assert.deepEqual(exchange.take(), [])
 
-  const alone = new CountExchange({ isEnabled: false })
+  const alone = new CountExchange({ isEnabled: false, clock })
   const unshared = new RateCounter(10, 60_000)
   alone.share(unshared, NAME)
   countPassed(unshared, 2)

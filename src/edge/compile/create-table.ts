@@ -15,6 +15,7 @@ import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
 import type { BodyReplacer } from '../policy/body-replacer.ts'
 import type { OutboundCalls } from '../policy/outbound-calls.ts'
+import type { TakeLease } from '../policy/rate-lease.ts'
 import { CountExchange, type ExchangedCounts } from '../shared-counts.ts'
 import { Snapshot } from '../snapshot.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
@@ -47,6 +48,7 @@ export interface TableDependencies {
   readonly dial: Dial
   /** Whether other processes are told what is counted here. */
   readonly sharesCounts: boolean
+  readonly takeLease: TakeLease | undefined
   readonly compileSelectors: CompileSelectors
 }
 
@@ -71,12 +73,13 @@ export function createEdgeTable(parts: TableDependencies): {
     bodyReplacer,
     dial,
     sharesCounts,
+    takeLease,
     compileSelectors,
   } = parts
   const snapshot = new Snapshot()
   const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
   const budgets = new IdleBudgets()
-  const exchange = new CountExchange({ isEnabled: sharesCounts })
+  const exchange = new CountExchange({ isEnabled: sharesCounts, clock: core.clock })
   const policyStates = new PolicyStates(exchange)
   const scopedState = new ScopedState(exchange)
   const internalEndpoints: InternalEndpoints = {
@@ -99,11 +102,13 @@ export function createEdgeTable(parts: TableDependencies): {
     outboundCalls,
     bodyReplacer,
     internalEndpoints,
+    takeLease,
   }
   const compilerParts = {
     ...policyParts,
     backends: new CompiledBackends(snapshot, { core, tunnels, budgets, dial }),
     scopedState,
+    countExchange: exchange,
     tlsPolicies,
     logins,
     signingKeys,
@@ -129,15 +134,7 @@ export function createEdgeTable(parts: TableDependencies): {
     table,
     findErrorPage: createErrorPageLookup(snapshot),
     clusterServices: new ClusterServices({ snapshot, tunnels, endpoints, compileSelectors }),
-    counts: {
-      take: () => exchange.take(),
-      add(updates) {
-        for (const { kind, owner, key, counts } of updates) {
-          const states = kind === 'policy' ? policyStates : scopedState
-          exchange.add(states.find(owner, key), counts, core.clock.monotonic())
-        }
-      },
-    },
+    counts: exchange,
     stop() {
       table.stop()
       edgePorts.stop()

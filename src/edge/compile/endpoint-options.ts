@@ -41,7 +41,7 @@ export interface EndpointModules {
 export function compileEndpoint(
   tunnel: Tunnel,
   configuration: CompiledConfiguration | undefined,
-  parts: PolicyParts & Pick<CompilerParts, 'logins' | 'signingKeys'>,
+  parts: PolicyParts & Pick<CompilerParts, 'logins' | 'signingKeys' | 'countExchange'>,
 ): EndpointModules {
   const { id, accountId, options } = tunnel
   const accountAdmission = parts.ipPolicies.accountAdmission(accountId)
@@ -134,7 +134,13 @@ function buildEndpointPolicy(
 /** Options carry inline what edges reference by id, so this context resolves those lookups from the options. */
 function createEndpointContext(
   tunnel: Tunnel,
-  { core, logins, signingKeys, keySets }: Pick<CompilerParts, 'core' | 'logins' | 'signingKeys' | 'keySets'>,
+  {
+    core,
+    logins,
+    signingKeys,
+    keySets,
+    countExchange,
+  }: Pick<CompilerParts, 'core' | 'logins' | 'signingKeys' | 'keySets' | 'countExchange'>,
 ): ModuleContext {
   const { accountId, options } = tunnel
   return {
@@ -157,7 +163,11 @@ function createEndpointContext(
     },
     readAuthorities: () => readAuthorities(options.mutualTls?.caPem ?? ''),
     // An endpoint is compiled once per tunnel, so its state needs no key.
-    getOrCreate: (_name, _key, create) => create(),
+    getOrCreate(name, _key, create) {
+      const state = create()
+      countExchange.share(state, `endpoint ${tunnel.id} ${name}`)
+      return state
+    },
   }
 }
 

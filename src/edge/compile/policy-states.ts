@@ -16,20 +16,17 @@ export class PolicyStates {
     this.#exchange = exchange
   }
 
-  find(accountId: string, key: string): object | undefined {
-    return this.#accounts.get(accountId)?.get(key)
-  }
-
-  /** Returns the existing state of this key, otherwise a new one. */
-  getOrCreate<T extends object>(accountId: string, key: string, create: () => T): T {
+  /** Returns the existing state of this key, otherwise a new one; its name is the same at every process. */
+  getOrCreate<T extends object>(accountId: string, key: string, create: (name: string) => T): T {
     let states = this.#accounts.get(accountId)
     if (states === undefined) {
       states = new Map()
       this.#accounts.set(accountId, states)
     }
     const existing = states.get(key) as T | undefined
-    const state = existing ?? create()
-    if (existing === undefined) this.#exchange.share(state, { kind: 'policy', owner: accountId, key })
+    const name = `policy ${accountId} ${key}`
+    const state = existing ?? create(name)
+    if (existing === undefined) this.#exchange.share(state, name)
     // The first key is the one that was compiled longest ago.
     if (!states.delete(key) && states.size >= MAX_STATES) deleteOldest(states)
     states.set(key, state)

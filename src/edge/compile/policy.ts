@@ -29,6 +29,7 @@ export type PolicyParts = Pick<
   | 'outboundCalls'
   | 'bodyReplacer'
   | 'internalEndpoints'
+  | 'takeLease'
 >
 
 /** Compiles a traffic policy. Throws `ModuleBuildError`. */
@@ -45,6 +46,7 @@ export function buildPolicy(
     outboundCalls,
     bodyReplacer,
     internalEndpoints,
+    takeLease,
   }: PolicyParts,
 ): CompiledPolicy {
   const { accountId, scopeId, clock, logins, signingKeys } = context
@@ -82,6 +84,7 @@ export function buildPolicy(
       findInternalRaw: (address) => internalEndpoints.raw(accountId, address),
       outboundCalls,
       bodyReplacer,
+      takeLease,
       keepState: (key, create) =>
         policyStates.getOrCreate(accountId, hash('sha256', JSON.stringify([scope, key])), create),
     })

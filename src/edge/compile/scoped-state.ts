@@ -9,10 +9,6 @@ export class ScopedState {
     this.#exchange = exchange
   }
 
-  find(scopeId: string, name: string): object | undefined {
-    return this.#scopes.get(scopeId)?.get(name)?.value
-  }
-
   /** Returns the existing value while `key` is unchanged, otherwise a new one. */
   getOrCreate<T extends object>(scopeId: string, name: string, key: string, create: () => T): T {
     let states = this.#scopes.get(scopeId)
@@ -23,7 +19,7 @@ export class ScopedState {
     const existing = states.get(name)
     if (existing?.key === key) return existing.value as T
     const value = create()
-    this.#exchange.share(value, { kind: 'scope', owner: scopeId, key: name })
+    this.#exchange.share(value, `scope ${scopeId} ${name}`)
     states.set(name, { key, value })
     return value
   }

@@ -9,6 +9,7 @@ import type { TlsSettings } from '../tls-policy.ts'
 import type { InternalAddress } from '../tunnels.ts'
 import type { BodyReplacer } from './body-replacer.ts'
 import type { OutboundCalls } from './outbound-calls.ts'
+import type { TakeLease } from './rate-lease.ts'
 
 /** The TLS settings of a policy at this moment. Throws when a secret or an authority is missing. */
 export type ReadTlsSettings = () => TlsSettings
@@ -45,6 +46,11 @@ export interface PolicyContext extends ModuleContext {
   readonly terminations: ReadTlsSettings[]
   /** The PEM of a certificate authority of the account; undefined when there is none. */
   readAuthority(id: string): string | undefined
-  /** State of an action that survives changes of everything but the action itself. `key` names it within the policy. */
-  keepState<T extends object>(key: string, create: () => T): T
+  /**
+   * State of an action that survives changes of everything but the action itself. `key` names it within the policy; the name that a new one is
+   * created with is the same at every process.
+   */
+  keepState<T extends object>(key: string, create: (name: string) => T): T
+  /** Set where several workers hold rate limits together. */
+  readonly takeLease: TakeLease | undefined
 }

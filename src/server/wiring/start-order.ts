@@ -12,8 +12,8 @@ import type { Foundation } from './foundation.ts'
 import type { Monitoring } from './monitoring.ts'
 import { hasPeers, type TrafficParts } from './traffic.ts'
 
-/** How often nodes and workers tell each other what they have counted. */
-const COUNTS_INTERVAL_MS = 100
+/** Nodes and workers tell each other at once what they have counted, and the next time after this. */
+const MIN_COUNTS_INTERVAL_MS = 10
 
 /** The parts of one process, by the phase that creates them. */
 export interface Parts {
@@ -160,15 +160,20 @@ function clusterComponent(foundation: Foundation, { cluster, nodeCertificate }: 
 /** Tells the other nodes and workers what is counted here against rate limits and by circuit breakers. */
 function countSharing({ edge, cluster }: TrafficParts): Lifecycle {
   let timer: NodeJS.Timeout | undefined
+  const send = () => {
+    timer = undefined
+    const counts = edge.sharedCounts.take()
+    if (counts.length === 0) return
+    cluster?.sendCounts(counts)
+    timer = setTimeout(send, MIN_COUNTS_INTERVAL_MS).unref()
+  }
   return {
     async start() {
-      timer = setInterval(() => {
-        const counts = edge.sharedCounts.take()
-        if (counts.length > 0) cluster?.sendCounts(counts)
-      }, COUNTS_INTERVAL_MS)
-      timer.unref()
+      edge.sharedCounts.onCounted = () => {
+        timer ??= setTimeout(send, 0).unref()
+      }
     },
-    stop: async () => clearInterval(timer),
+    stop: async () => clearTimeout(timer),
   }
 }
 

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startProcess } from '../../base/start-process.ts'
+import type { Lease, LeaseRequest } from '../../edge/index.ts'
 import type { ListenerAnswer, ListenerQuestion } from '../upgrade/messages.ts'
 import type {
   MessageFromWorker,
@@ -25,6 +26,7 @@ interface WorkerEvents {
   onCommit(): void
   onUpdate(update: WorkerUpdate): void
   onQuestion(question: ListenerQuestion): void
+  onLeaseRequests(requests: readonly LeaseRequest[]): readonly Lease[]
 }
 
 /** How a process ended. */
@@ -150,6 +152,8 @@ export class WorkerHandle {
     else if ('failed' in message) this.#ready.reject(new WorkerStartFailed(message.failed))
     else if ('committed' in message) this.#events?.onCommit()
     else if ('broadcast' in message) this.#events?.onUpdate(message.broadcast)
+    else if ('leaseRequests' in message)
+      this.#send({ leases: this.#events?.onLeaseRequests(message.leaseRequests) ?? [] })
     else if ('question' in message) this.#events?.onQuestion(message.question)
     else {
       const { id, result, error } = message.reply

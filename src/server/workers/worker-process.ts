@@ -6,10 +6,12 @@ import { createLog } from '../../base/log.ts'
 import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import { formatError } from '../../base/serialize-error.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
+import type { LeaseRequest } from '../../edge/index.ts'
 import { storeNodeId } from '../node-id.ts'
 import { PredecessorChannel } from '../upgrade/predecessor-channel.ts'
 import type { Parts } from '../wiring/start-order.ts'
 import { exchangeUpdates } from './exchange-updates.ts'
+import { LeaseChannel } from './lease-channel.ts'
 import type {
   MessageFromWorker,
   MessageToWorker,
@@ -38,12 +40,14 @@ let methods: WorkerMethods | undefined
 let receive: (sender: number, update: WorkerUpdate) => void = () => {}
 /** The worker of another release that this one replaces, seen through the control processes. */
 let predecessor: PredecessorChannel | undefined
+const leases = new LeaseChannel((leaseRequests) => send({ leaseRequests }))
 let acceptAgent: (socket: Socket) => void = (socket) => socket.destroy()
 
 process.on('message', (message: MessageToWorker, handle) => {
   if ('start' in message) void start(message.start)
   else if ('call' in message) void answer(message.call)
   else if ('update' in message) receive(message.from, message.update)
+  else if ('leases' in message) leases.receive(message.leases)
   else if ('answer' in message) predecessor?.receive(message.answer, handle)
   // The sender may have closed it meanwhile.
   else if (handle instanceof Socket) acceptAgent(handle)
@@ -57,6 +61,7 @@ async function start({ number, args, limits, listenerUrl, isSuccessor }: WorkerS
       number,
       onCommit: () => send({ committed: true }),
       broadcast: (update: WorkerUpdate) => send({ broadcast: update }),
+      takeLease: (request: LeaseRequest) => leases.take(request),
     }
     if (isSuccessor) predecessor = new PredecessorChannel((question) => send({ question }))
     const { parts, stop } = await startParts(readSettings(args, {}), limits, { worker, predecessor })

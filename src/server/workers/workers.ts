@@ -5,6 +5,7 @@ import { CommandFailure } from '../../base/command-line.ts'
 import { requireFreePort } from '../../base/io/require-free-port.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Cluster } from '../../cluster/index.ts'
+import { RateLedger } from '../../edge/index.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import type { ListenerAddress } from '../setting-values.ts'
 import type { RoleName, ServerSettings } from '../settings.ts'
@@ -49,6 +50,7 @@ export class Workers {
   /** By number, from 1. */
   readonly #running = new Map<number, RunningWorker>()
   readonly #stopping = new AbortController()
+  readonly #rates: RateLedger
   #bound: WorkerAddresses | undefined
   #listenerUrl = ''
   #handedOver = 0
@@ -62,6 +64,7 @@ export class Workers {
 
   constructor(options: WorkersOptions) {
     this.#options = options
+    this.#rates = new RateLedger(options.clock)
     this.#spares = Array.from({ length: options.count }, () => new WorkerHandle())
     this.#predecessor = options.predecessor
     this.#bound = options.predecessor?.workers?.addresses
@@ -232,6 +235,7 @@ export class Workers {
         onCommit,
         onUpdate: (update) => this.#broadcast(number, update),
         onQuestion: (question) => void this.#relay(number, question),
+        onLeaseRequests: (requests) => requests.map((request) => this.#rates.lease(request)),
       },
     )
     const changes = new AppliedChanges(() => handle.call('applyChanges'))

@@ -1,23 +1,37 @@
 import { valueText } from '../../../policy/index.ts'
 import { edgeError } from '../../errors.ts'
 import type { Implementation } from '../implement.ts'
-import { RateCounter } from '../rate-counter.ts'
+import { LeasedCounter } from '../leased-counter.ts'
+import { RateCounter, toRateKey } from '../rate-counter.ts'
 import { errorResult } from './results.ts'
 
 export const rateLimit: Implementation<'rate-limit'> = {
-  on_http_request({ capacity, rate, bucket_key, enforce }, { clock, keepState }) {
-    const counter = keepState('', () => new RateCounter(capacity, rate))
+  on_http_request({ capacity, rate: windowMs, bucket_key, enforce }, { clock, keepState, takeLease }) {
+    const counter = keepState('', (limit) =>
+      takeLease === undefined
+        ? new RateCounter(capacity, windowMs)
+        : new LeasedCounter({ limit, capacity, windowMs }, { takeLease, clock }),
+    )
 
     return (execution) => {
       const keys = bucket_key.map((program) => valueText(program.evaluate(execution)))
-      const retryAfterMs = counter.take(JSON.stringify(keys), clock.monotonic())
-      const error =
-        retryAfterMs === undefined
-          ? undefined
-          : edgeError('rate_limited').withRetryAfter(Math.ceil(retryAfterMs / 1000))
-      execution.results.rate_limit = { bucket_key: keys, limited: error !== undefined, ...errorResult(error) }
-      if (enforce && error !== undefined) throw error
-      return undefined
+      const key = toRateKey(JSON.stringify(keys))
+      const finish = (retryAfterMs: number | undefined) => {
+        const error =
+          retryAfterMs === undefined
+            ? undefined
+            : edgeError('rate_limited').withRetryAfter(Math.ceil(retryAfterMs / 1000))
+        execution.results.rate_limit = {
+          bucket_key: keys,
+          limited: error !== undefined,
+          ...errorResult(error),
+        }
+        if (enforce && error !== undefined) throw error
+        return undefined
+      }
+      return counter instanceof LeasedCounter
+        ? counter.takeLeased(key).then(finish)
+        : finish(counter.take(key, clock.monotonic()))
     }
   },
 }

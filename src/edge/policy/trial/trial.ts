@@ -267,6 +267,7 @@ function createContext(
     signIns: [],
     terminations: [],
     readAuthority: () => undefined,
-    keepState: (_key, create) => create(),
+    keepState: (key, create) => create(key),
+    takeLease: undefined,
   }
 }

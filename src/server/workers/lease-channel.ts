@@ -1,0 +1,30 @@
+import type { Lease, LeaseRequest } from '../../edge/index.ts'
+
+/** Asks the control process for leases of rate limits: those of one turn of the event loop in one message. */
+export class LeaseChannel {
+  readonly #send: (requests: readonly LeaseRequest[]) => void
+  #unsent: LeaseRequest[] = []
+  /** Requests that are not answered yet, the oldest first; answers come in the same order. */
+  readonly #pending: ((lease: Lease) => void)[] = []
+
+  constructor(send: (requests: readonly LeaseRequest[]) => void) {
+    this.#send = send
+  }
+
+  take(request: LeaseRequest): Promise<Lease> {
+    if (this.#unsent.length === 0) setImmediate(() => this.#flush())
+    this.#unsent.push(request)
+    return new Promise((resolve) => this.#pending.push(resolve))
+  }
+
+  receive(leases: readonly Lease[]): void {
+    const answered = this.#pending.splice(0, leases.length)
+    for (const [index, resolve] of answered.entries()) resolve(leases[index]!)
+  }
+
+  #flush(): void {
+    const requests = this.#unsent
+    this.#unsent = []
+    this.#send(requests)
+  }
+}
