@@ -30,7 +30,7 @@ import { createSnsKeys } from './modules/sns-keys.ts'
 import type { Observer } from './observe.ts'
 import { createBodyReplacer } from './policy/body-replacer.ts'
 import { createOutboundCalls } from './policy/outbound-calls.ts'
-import type { TakeLease } from './policy/rate-lease.ts'
+import type { TakeRateLease } from './policy/rate-lease.ts'
 import type { ExchangedCounts } from './shared-counts.ts'
 import { type EdgeFollower, edgeKinds } from './snapshot.ts'
 import { EMPTY_TABLE, type HttpEntry, type RoutingTable } from './table.ts'
@@ -99,7 +99,7 @@ export interface EdgeDependencies {
   /** What is known about addresses; nothing by default. */
   readonly ipData?: IpData
   /** Set where several workers hold rate limits together. */
-  readonly takeLease?: TakeLease | undefined
+  readonly takeRateLease?: TakeRateLease | undefined
   /** Dials static backends; reaches public addresses only by default. */
   readonly dial?: Dial
   /** Responds to ACME HTTP challenges, before any endpoint of the host. */
@@ -174,7 +174,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     outbound,
     policyOutbound,
     ipData = NO_IP_DATA,
-    takeLease,
+    takeRateLease,
   } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
   const keySets = outbound === undefined ? undefined : createKeySets({ fetch: outbound.fetch, clock })
@@ -193,7 +193,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     bodyReplacer,
     dial,
     sharesCounts: config.sharesCounts ?? false,
-    takeLease,
+    takeRateLease,
     compileSelectors: bindingIngress?.compileSelectors ?? (() => () => false),
   })
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))

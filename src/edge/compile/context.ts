@@ -10,7 +10,7 @@ import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
 import type { BodyReplacer } from '../policy/body-replacer.ts'
 import type { OutboundCalls } from '../policy/outbound-calls.ts'
-import type { TakeLease } from '../policy/rate-lease.ts'
+import type { TakeRateLease } from '../policy/rate-lease.ts'
 import type { CountExchange } from '../shared-counts.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { HttpRoute, RawEntry } from '../table.ts'
@@ -32,7 +32,7 @@ export interface CompilerParts {
   readonly scopedState: ScopedState
   readonly policyStates: PolicyStates
   readonly countExchange: Pick<CountExchange, 'share'>
-  readonly takeLease: TakeLease | undefined
+  readonly takeRateLease: TakeRateLease | undefined
   readonly tlsPolicies: TlsPolicies
   readonly logins: Logins | undefined
   readonly signingKeys: SigningKeys | undefined

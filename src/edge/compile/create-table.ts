@@ -15,7 +15,7 @@ import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
 import type { BodyReplacer } from '../policy/body-replacer.ts'
 import type { OutboundCalls } from '../policy/outbound-calls.ts'
-import type { TakeLease } from '../policy/rate-lease.ts'
+import type { TakeRateLease } from '../policy/rate-lease.ts'
 import { CountExchange, type ExchangedCounts } from '../shared-counts.ts'
 import { Snapshot } from '../snapshot.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
@@ -48,7 +48,7 @@ export interface TableDependencies {
   readonly dial: Dial
   /** Whether other processes are told what is counted here. */
   readonly sharesCounts: boolean
-  readonly takeLease: TakeLease | undefined
+  readonly takeRateLease: TakeRateLease | undefined
   readonly compileSelectors: CompileSelectors
 }
 
@@ -73,7 +73,7 @@ export function createEdgeTable(parts: TableDependencies): {
     bodyReplacer,
     dial,
     sharesCounts,
-    takeLease,
+    takeRateLease,
     compileSelectors,
   } = parts
   const snapshot = new Snapshot()
@@ -102,7 +102,7 @@ export function createEdgeTable(parts: TableDependencies): {
     outboundCalls,
     bodyReplacer,
     internalEndpoints,
-    takeLease,
+    takeRateLease,
   }
   const compilerParts = {
     ...policyParts,

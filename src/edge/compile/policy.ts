@@ -29,7 +29,7 @@ export type PolicyParts = Pick<
   | 'outboundCalls'
   | 'bodyReplacer'
   | 'internalEndpoints'
-  | 'takeLease'
+  | 'takeRateLease'
 >
 
 /** Compiles a traffic policy. Throws `ModuleBuildError`. */
@@ -46,7 +46,7 @@ export function buildPolicy(
     outboundCalls,
     bodyReplacer,
     internalEndpoints,
-    takeLease,
+    takeRateLease,
   }: PolicyParts,
 ): CompiledPolicy {
   const { accountId, scopeId, clock, logins, signingKeys } = context
@@ -84,7 +84,7 @@ export function buildPolicy(
       findInternalRaw: (address) => internalEndpoints.raw(accountId, address),
       outboundCalls,
       bodyReplacer,
-      takeLease,
+      takeRateLease,
       keepState: (key, create) =>
         policyStates.getOrCreate(accountId, hash('sha256', JSON.stringify([scope, key])), create),
     })

@@ -9,7 +9,7 @@ import type { TlsSettings } from '../tls-policy.ts'
 import type { InternalAddress } from '../tunnels.ts'
 import type { BodyReplacer } from './body-replacer.ts'
 import type { OutboundCalls } from './outbound-calls.ts'
-import type { TakeLease } from './rate-lease.ts'
+import type { TakeRateLease } from './rate-lease.ts'
 
 /** The TLS settings of a policy at this moment. Throws when a secret or an authority is missing. */
 export type ReadTlsSettings = () => TlsSettings
@@ -52,5 +52,5 @@ export interface PolicyContext extends ModuleContext {
    */
   keepState<T extends object>(key: string, create: (name: string) => T): T
   /** Set where several workers hold rate limits together. */
-  readonly takeLease: TakeLease | undefined
+  readonly takeRateLease: TakeRateLease | undefined
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LeasedCounter } from './leased-counter.ts'
-import type { TakeLease } from './rate-lease.ts'
+import type { TakeRateLease } from './rate-lease.ts'
 import { RateLedger } from './rate-ledger.ts'
 
 const WINDOW_MS = 60_000
@@ -11,13 +11,13 @@ function createWorkers({ workers, capacity }: { workers: number; capacity: numbe
   const time = { now: 0, asked: 0 }
   const clock = { monotonic: () => time.now }
   const ledger = new RateLedger(clock)
-  const takeLease: TakeLease = async (request) => {
+  const takeRateLease: TakeRateLease = async (request) => {
     time.asked++
     return ledger.lease(request)
   }
   const counters = Array.from(
     { length: workers },
-    () => new LeasedCounter({ limit: 'a', capacity, windowMs: WINDOW_MS }, { takeLease, clock }),
+    () => new LeasedCounter({ limit: 'a', capacity, windowMs: WINDOW_MS }, { takeRateLease, clock }),
   )
   return {
     time,
@@ -86,7 +86,7 @@ test('a large limit is asked about rarely, and what a worker has not used expire
 test('while the process that counts for all does not answer, a worker admits what the limit allows', async () => {
   const counter = new LeasedCounter(
     { limit: 'a', capacity: 3, windowMs: WINDOW_MS },
-    { takeLease: () => new Promise(() => {}), clock: { monotonic: () => 0 } },
+    { takeRateLease: () => new Promise(() => {}), clock: { monotonic: () => 0 } },
   )
   // Timers of a wait do not hold the process.
   const hold = setTimeout(() => {}, 60_000)

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import { deleteOldest } from '../../base/delete-oldest.ts'
 import { MAX_KEYS, RateCounter } from './rate-counter.ts'
-import type { LeaseRequest, TakeLease } from './rate-lease.ts'
+import type { RateLeaseRequest, TakeRateLease } from './rate-lease.ts'
 
 /** How long requests of a lease may be admitted: a fraction of the shortest window, which is a minute. */
 const LEASE_MS = 1000
@@ -27,18 +27,18 @@ interface KeyLease {
  * counts for all of them. What other nodes admit becomes known a moment later, as without workers.
  */
 export class LeasedCounter extends RateCounter {
-  readonly #limit: Omit<LeaseRequest, 'key' | 'count'>
-  readonly #takeLease: TakeLease
+  readonly #limit: Omit<RateLeaseRequest, 'key' | 'count'>
+  readonly #takeRateLease: TakeRateLease
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #leases = new Map<string, KeyLease>()
 
   constructor(
-    limit: Omit<LeaseRequest, 'key' | 'count'>,
-    { takeLease, clock }: { takeLease: TakeLease; clock: Pick<Clock, 'monotonic'> },
+    limit: Omit<RateLeaseRequest, 'key' | 'count'>,
+    { takeRateLease, clock }: { takeRateLease: TakeRateLease; clock: Pick<Clock, 'monotonic'> },
   ) {
     super(limit.capacity, limit.windowMs)
     this.#limit = limit
-    this.#takeLease = takeLease
+    this.#takeRateLease = takeRateLease
     this.#clock = clock
   }
 
@@ -68,7 +68,7 @@ export class LeasedCounter extends RateCounter {
     const { waiting } = lease
     const wait = new AbortController()
     const { count, retryAfterMs } = await Promise.race([
-      this.#takeLease({ ...this.#limit, key, count: waiting }),
+      this.#takeRateLease({ ...this.#limit, key, count: waiting }),
       delay(MAX_WAIT_MS, { count: waiting, retryAfterMs: 0 }, { ref: false, signal: wait.signal }),
     ])
     wait.abort()

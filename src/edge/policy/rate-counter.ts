@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { deleteOldest } from '../../base/delete-oldest.ts'
 import type { SharedCounts } from '../shared-counts.ts'
-import type { Lease } from './rate-lease.ts'
+import type { RateLease } from './rate-lease.ts'
 
 /** Keys that are counted at once; beyond, those unused for longest are forgotten. */
 export const MAX_KEYS = 100_000
@@ -60,7 +60,7 @@ export class RateCounter implements SharedCounts {
   }
 
   /** Counts the requests that a worker may admit by itself. */
-  lease(key: string, waiting: number, now: number): Lease {
+  lease(key: string, waiting: number, now: number): RateLease {
     const counts = this.#countsOf(key, now)
     const room = Math.floor(this.#room(counts, now))
     if (room < 1) return { count: 0, retryAfterMs: this.#retryAfter(counts, now) }

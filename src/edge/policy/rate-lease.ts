@@ -1,5 +1,5 @@
 /** What a worker asks the process that counts for all workers of a server. */
-export interface LeaseRequest {
+export interface RateLeaseRequest {
   /** The name of the rate limit, the same at every worker. */
   readonly limit: string
   readonly capacity: number
@@ -11,11 +11,11 @@ export interface LeaseRequest {
 }
 
 /** Requests that a worker may admit. */
-export interface Lease {
+export interface RateLease {
   /** At least as many as waited, unless the limit is reached. */
   readonly count: number
   /** When one more may pass, if the limit is reached. */
   readonly retryAfterMs: number
 }
 
-export type TakeLease = (request: LeaseRequest) => Promise<Lease>
+export type TakeRateLease = (request: RateLeaseRequest) => Promise<RateLease>

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { deleteOldest } from '../../base/delete-oldest.ts'
 import { RateCounter } from './rate-counter.ts'
-import type { Lease, LeaseRequest } from './rate-lease.ts'
+import type { RateLease, RateLeaseRequest } from './rate-lease.ts'
 
 /** Rate limits that are counted at once; beyond, those unused for longest are forgotten. */
 const MAX_LIMITS = 10_000
@@ -15,7 +15,7 @@ export class RateLedger {
     this.#clock = clock
   }
 
-  lease({ limit, capacity, windowMs, key, count }: LeaseRequest): Lease {
+  lease({ limit, capacity, windowMs, key, count }: RateLeaseRequest): RateLease {
     const known = this.#counters.get(limit)
     const counter = known ?? new RateCounter(capacity, windowMs)
     // The first limit is the one that was used longest ago.

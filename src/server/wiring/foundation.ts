@@ -10,7 +10,7 @@ import type { Logger } from '../../base/log.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { Secret } from '../../base/secret.ts'
 import { openRootAuthority } from '../../certs/index.ts'
-import type { TakeLease } from '../../edge/index.ts'
+import type { TakeRateLease } from '../../edge/index.ts'
 import { GRACE_MS, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
 import { type DurableStore, openNameClaims, openStore, type Store } from '../../store/index.ts'
@@ -63,7 +63,7 @@ export interface WorkerIdentity {
   /** Tells all other workers. */
   broadcast(update: WorkerUpdate): void
   /** Asks the control process, which counts against rate limits for all workers. */
-  readonly takeLease: TakeLease
+  readonly takeRateLease: TakeRateLease
 }
 
 /** What a process is given at its start. */

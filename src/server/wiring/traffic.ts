@@ -124,7 +124,7 @@ async function wireEdge(
     bindingIngress: { host: addresses.bindingIngressHost, compileSelectors: compileTunnelSelectors },
     windows,
     apiHosts: apiHosts(foundation),
-    takeLease: foundation.worker?.takeLease,
+    takeRateLease: foundation.worker?.takeRateLease,
     clock,
     log: logOf('edge'),
     certificates: createServedCertificates(certs),

@@ -1,23 +1,23 @@
-import type { Lease, LeaseRequest } from '../../edge/index.ts'
+import type { RateLease, RateLeaseRequest } from '../../edge/index.ts'
 
 /** Asks the control process for leases of rate limits: those of one turn of the event loop in one message. */
 export class LeaseChannel {
-  readonly #send: (requests: readonly LeaseRequest[]) => void
-  #unsent: LeaseRequest[] = []
+  readonly #send: (requests: readonly RateLeaseRequest[]) => void
+  #unsent: RateLeaseRequest[] = []
   /** Requests that are not answered yet, the oldest first; answers come in the same order. */
-  readonly #pending: ((lease: Lease) => void)[] = []
+  readonly #pending: ((lease: RateLease) => void)[] = []
 
-  constructor(send: (requests: readonly LeaseRequest[]) => void) {
+  constructor(send: (requests: readonly RateLeaseRequest[]) => void) {
     this.#send = send
   }
 
-  take(request: LeaseRequest): Promise<Lease> {
+  take(request: RateLeaseRequest): Promise<RateLease> {
     if (this.#unsent.length === 0) setImmediate(() => this.#flush())
     this.#unsent.push(request)
     return new Promise((resolve) => this.#pending.push(resolve))
   }
 
-  receive(leases: readonly Lease[]): void {
+  receive(leases: readonly RateLease[]): void {
     const answered = this.#pending.splice(0, leases.length)
     for (const [index, resolve] of answered.entries()) resolve(leases[index]!)
   }

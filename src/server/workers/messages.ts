@@ -2,7 +2,7 @@ import type { AddressInfo, Server } from 'node:net'
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import type { HolderCount } from '../../base/io/admission.ts'
 import type { ListedNode } from '../../cluster/index.ts'
-import type { Edge, Lease, LeaseRequest } from '../../edge/index.ts'
+import type { Edge, RateLease, RateLeaseRequest } from '../../edge/index.ts'
 import type { RequestLogUpdate } from '../../sessions/index.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import type { ListenerAnswer, ListenerQuestion } from '../upgrade/messages.ts'
@@ -85,7 +85,7 @@ export type MessageToWorker =
   /** With the number of the worker that tells. */
   | { readonly update: WorkerUpdate; readonly from: number }
   /** In the order of the requests. */
-  | { readonly leases: readonly Lease[] }
+  | { readonly leases: readonly RateLease[] }
   /** Comes with the socket. */
   | { readonly connection: 'agent' }
   /** From the worker that it replaces; comes with the listener that was asked for. */
@@ -99,7 +99,7 @@ export type MessageFromWorker =
   | { readonly committed: true }
   | { readonly broadcast: WorkerUpdate }
   /** Asks for leases of rate limits. */
-  | { readonly leaseRequests: readonly LeaseRequest[] }
+  | { readonly leaseRequests: readonly RateLeaseRequest[] }
   /** For the worker that it replaces. */
   | { readonly question: ListenerQuestion }
   /** Comes with the result if that is a listener. */

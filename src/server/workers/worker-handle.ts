@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startProcess } from '../../base/start-process.ts'
-import type { Lease, LeaseRequest } from '../../edge/index.ts'
+import type { RateLease, RateLeaseRequest } from '../../edge/index.ts'
 import type { ListenerAnswer, ListenerQuestion } from '../upgrade/messages.ts'
 import type {
   MessageFromWorker,
@@ -26,7 +26,7 @@ interface WorkerEvents {
   onCommit(): void
   onUpdate(update: WorkerUpdate): void
   onQuestion(question: ListenerQuestion): void
-  onLeaseRequests(requests: readonly LeaseRequest[]): readonly Lease[]
+  onLeaseRequests(requests: readonly RateLeaseRequest[]): readonly RateLease[]
 }
 
 /** How a process ended. */

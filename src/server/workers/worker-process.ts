@@ -6,7 +6,7 @@ import { createLog } from '../../base/log.ts'
 import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import { formatError } from '../../base/serialize-error.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
-import type { LeaseRequest } from '../../edge/index.ts'
+import type { RateLeaseRequest } from '../../edge/index.ts'
 import { storeNodeId } from '../node-id.ts'
 import { PredecessorChannel } from '../upgrade/predecessor-channel.ts'
 import type { Parts } from '../wiring/start-order.ts'
@@ -61,7 +61,7 @@ async function start({ number, args, limits, listenerUrl, isSuccessor }: WorkerS
       number,
       onCommit: () => send({ committed: true }),
       broadcast: (update: WorkerUpdate) => send({ broadcast: update }),
-      takeLease: (request: LeaseRequest) => leases.take(request),
+      takeRateLease: (request: RateLeaseRequest) => leases.take(request),
     }
     if (isSuccessor) predecessor = new PredecessorChannel((question) => send({ question }))
     const { parts, stop } = await startParts(readSettings(args, {}), limits, { worker, predecessor })

@@ -6,11 +6,11 @@ import { RateCounter, toRateKey } from '../rate-counter.ts'
 import { errorResult } from './results.ts'
 
 export const rateLimit: Implementation<'rate-limit'> = {
-  on_http_request({ capacity, rate: windowMs, bucket_key, enforce }, { clock, keepState, takeLease }) {
+  on_http_request({ capacity, rate: windowMs, bucket_key, enforce }, { clock, keepState, takeRateLease }) {
     const counter = keepState('', (limit) =>
-      takeLease === undefined
+      takeRateLease === undefined
         ? new RateCounter(capacity, windowMs)
-        : new LeasedCounter({ limit, capacity, windowMs }, { takeLease, clock }),
+        : new LeasedCounter({ limit, capacity, windowMs }, { takeRateLease, clock }),
     )
 
     return (execution) => {

@@ -268,6 +268,6 @@ function createContext(
     terminations: [],
     readAuthority: () => undefined,
     keepState: (key, create) => create(key),
-    takeLease: undefined,
+    takeRateLease: undefined,
   }
 }
