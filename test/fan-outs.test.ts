@@ -37,6 +37,9 @@ import { portOf, startAgent as startPlatformAgent } from './support/agents.ts'
 import { startHttp } from './support/local-server.ts'
 import { startPlatform } from './support/platform.ts'
 
+/** The methods that fail are those of this process. */
+const ONE_PROCESS = ['--workers', '1']
+
 const HOST = 'app.adit.localhost'
 
 /**
@@ -171,7 +174,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
     },
 
     'terminals of an SSH client': async (t, receivers) => {
-      const platform = await startPlatform(t)
+      const platform = await startPlatform(t, ONE_PROCESS)
       const client = await connectSsh2Client(t, platform)
       const shells: ClientChannel[] = []
       for (const _ of receivers)
@@ -184,20 +187,20 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
     },
 
     'periodic ticks of SSH connections': async (t, receivers) => {
-      const { credentials } = await startPlatform(t)
+      const { credentials } = await startPlatform(t, ONE_PROCESS)
       await openSilentConnections(t, credentials.ssh_addr, receivers.length)
       await hookMethod(t, SshConnection.prototype, 'tick', receivers)
     },
 
     'SSH clients of a stopping server': async (t, receivers) => {
-      const platform = await startPlatform(t)
+      const platform = await startPlatform(t, ONE_PROCESS)
       await openSilentConnections(t, platform.credentials.ssh_addr, receivers.length)
       const calls = hookMethod(t, SshConnection.prototype, 'end', receivers)
       await Promise.all([platform.stop(), calls])
     },
 
     'agents of a stopping server': async (t, receivers) => {
-      const platform = await startPlatform(t)
+      const platform = await startPlatform(t, ONE_PROCESS)
       for (const _ of receivers) await startPlatformAgent(t, platform)
       const calls = hookMethod(t, AgentConnection.prototype, 'end', receivers)
       await Promise.all([platform.stop(), calls])

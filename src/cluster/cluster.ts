@@ -1,5 +1,6 @@
 import type { SecureContext } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
+import { parseHostPort } from '../base/hostport.ts'
 import type { ByteStream } from '../base/io/stream.ts'
 import { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
@@ -283,6 +284,8 @@ export class Cluster {
     const link = new Link(peer, {
       ...{ registry, beatMs, silenceMs, clock, log, authorityPem, onRevocation },
       ...{ secret: this.#secret, windows: this.#windows },
+      // Such as the workers of one server, which log their own starts.
+      isOnSameHost: parseHostPort(peer.address)?.host === parseHostPort(this.#address ?? '')?.host,
       onRemoved: () => this.#links.delete(peer.id),
     })
     this.#links.set(peer.id, link)

@@ -18,6 +18,7 @@ export interface Peer {
 export interface LinkOptions extends Omit<RemoteRegistryOptions, 'peerId' | 'onSynced' | 'onClose'> {
   readonly authorityPem: string
   readonly log: Logger
+  readonly isOnSameHost: boolean
   /** The peer is no longer listed or connected. */
   onRemoved(): void
 }
@@ -85,7 +86,7 @@ export class Link {
 
   #dial(): void {
     clearTimeout(this.#retry)
-    const { authorityPem, log, beatMs } = this.#options
+    const { authorityPem, log, beatMs, isOnSameHost } = this.#options
     const peer = { node: this.#id, address: this.#address }
     const { host, port } = parseHostPort(this.#address) ?? {}
     if (host === undefined || port === undefined) {
@@ -107,7 +108,8 @@ export class Link {
       ...this.#options,
       peerId: this.#id,
       onSynced: () => {
-        log.info(peer, 'peer linked')
+        if (isOnSameHost) log.debug(peer, 'peer linked')
+        else log.info(peer, 'peer linked')
         this.#markSynced()
       },
       onClose: () => {

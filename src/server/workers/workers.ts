@@ -296,9 +296,10 @@ export function restartDelay(crashes: number): number {
   return Math.min(MIN_RESTART_MS * 2 ** (crashes - 1), MAX_RESTART_MS)
 }
 
-/** The port of agents is open already (`agent-port.ts`). */
+/** Also that of the API, which is bound last. The port of agents is open already (`agent-port.ts`). */
 async function requireFreePorts(settings: ServerSettings): Promise<void> {
-  for (const address of addressesOf(settings)) await requireFreePort(address)
+  for (const address of [...addressesOf(settings), settings.apiAddr])
+    if (address !== undefined) await requireFreePort(address)
 }
 
 /** Where the listeners of the workers are bound. */
