@@ -20,6 +20,8 @@ interface FollowerState {
   /** Resolves when it is no longer behind. */
   caughtUp: Promise<void>
   behind: boolean
+  /** Ends the pause before the next attempt to read the database. */
+  retryNow: () => void
   stopped: boolean
 }
 
@@ -47,6 +49,7 @@ export class Feed {
       pumping: true,
       caughtUp: Promise.resolve(),
       behind: true,
+      retryNow: () => {},
       stopped: false,
     }
     this.#followers.add(state)
@@ -61,10 +64,11 @@ export class Feed {
     return { stop: () => this.#stop(state) }
   }
 
-  /** Called after a commit of this or another process. */
+  /** Called after a commit of this or another process, so the database can be read. */
   wake(): void {
     for (const state of this.#followers) {
       state.behind = true
+      state.retryNow()
       if (!state.pumping) this.#pump(state)
     }
   }
@@ -103,13 +107,19 @@ export class Feed {
         if (state.stopped) break
         // Logged once per outage, since every follower retries.
         if (retryMs === MIN_RETRY_MS) this.#log.warn({ err: error }, 'store follower interrupted, retrying')
-        await delay(retryMs * (0.5 + Math.random() / 2), undefined, { ref: false })
+        await this.#pause(state, retryMs * (0.5 + Math.random() / 2))
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
         state.behind = true
       }
     }
     // Synchronous with the last check of `behind`, so that no wake is lost in between.
     state.pumping = false
+  }
+
+  async #pause(state: FollowerState, ms: number): Promise<void> {
+    const wake = new AbortController()
+    state.retryNow = () => wake.abort()
+    await delay(ms, undefined, { ref: false, signal: wake.signal }).catch(() => {})
   }
 
   /** Delivers the next changes; returns whether there may be more. */
