@@ -385,7 +385,7 @@ const definitions = {
     'workers',
     'N',
     'processes that carry the traffic and share the public ports; auto: one for each core; 1: no process of their own',
-    '1',
+    'auto',
     (text, flag) => {
       if (text === 'auto') return automaticWorkers()
       const count = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0
@@ -493,7 +493,7 @@ export function readCommandLine(
 }
 
 function isAutomatic({ explicit }: ServerSettings, flag: string): boolean {
-  return explicit.get(flag) === 'auto'
+  return (explicit.get(flag) ?? 'auto') === 'auto'
 }
 
 /** One for each core, and one for each `WORKER_BYTES` of memory; workers need Linux. */

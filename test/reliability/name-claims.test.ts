@@ -56,13 +56,16 @@ async function startContender(
 function startPolling(nodes: readonly Node[], hosts: readonly string[]) {
   const responders = new Map<string, Set<string>>(hosts.map((host) => [host, new Set()]))
   let stopping = false
+  const pollEach = async (node: Node) => {
+    for (const host of hosts) {
+      const { status, body } = await fetchHost(node, host)
+      if (status === 200) responders.get(host)!.add(body)
+    }
+  }
   const polling = Promise.all(
     nodes.map(async (node) => {
-      while (!stopping)
-        for (const host of hosts) {
-          const { status, body } = await fetchHost(node, host)
-          if (status === 200) responders.get(host)!.add(body)
-        }
+      while (!stopping) await pollEach(node)
+      await pollEach(node)
     }),
   )
   return {
