@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
-  type ClientHttp2Session,
   connect as connectHttp2,
   constants,
   createServer as createHttp2Server,
-  type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2'
@@ -18,6 +16,7 @@ import { startHttp, startTcp } from '../../../test/support/local-server.ts'
 import type { CertificateLookup } from '../listeners/tls-terminator.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { shortLimits, startEdge } from '../testing/edge.ts'
+import { sendHttp2 } from '../testing/http2-client.ts'
 import { frame } from '../testing/http2-frame.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, type LocalTunnel, TestTunnels } from '../testing/tunnels.ts'
@@ -43,33 +42,6 @@ async function startSecure(t: TestContext, tunnel: LocalTunnel, config = {}) {
   return { edge, connect, tlsPort, ca: certificates.ca }
 }
 
-async function ask(
-  session: ClientHttp2Session,
-  headers: OutgoingHttpHeaders,
-  body?: Buffer,
-): Promise<{
-  headers: IncomingHttpHeaders
-  body: Buffer
-  trailers: IncomingHttpHeaders | undefined
-  code: number
-}> {
-  const stream = session.request(headers, { endStream: body === undefined })
-  let responseHeaders: IncomingHttpHeaders = {}
-  let trailers: IncomingHttpHeaders | undefined
-  const chunks: Buffer[] = []
-  stream.on('response', (headers) => {
-    responseHeaders = headers
-  })
-  stream.on('trailers', (headers) => {
-    trailers = headers
-  })
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-  stream.on('error', () => {})
-  if (body !== undefined) stream.end(body)
-  await new Promise((resolve) => stream.once('close', resolve))
-  return { headers: responseHeaders, body: Buffer.concat(chunks), trailers, code: stream.rstCode ?? -1 }
-}
-
 test('requests of one HTTP/2 connection are answered concurrently', async (t) => {
   const upstream = await startHttp(t, (request, response) => {
     setTimeout(() => response.end(request.url), request.url === '/0' ? 100 : 0)
@@ -78,7 +50,7 @@ test('requests of one HTTP/2 connection are answered concurrently', async (t) =>
   const session = connect()
 
   const responses = await Promise.all(
-    Array.from({ length: 50 }, (_, n) => ask(session, { ':path': `/${n}` })),
+    Array.from({ length: 50 }, (_, n) => sendHttp2(session, { ':path': `/${n}` })),
   )
 
   assert.deepEqual(
@@ -103,8 +75,8 @@ test('bodies of HTTP/2 requests arrive unchanged, with or without a length, and 
   const payload = randomBytes(700_000)
   const sum = createHash('sha256').update(payload).digest('hex')
 
-  const chunked = await ask(session, { ':method': 'POST' }, payload)
-  const sized = await ask(session, { ':method': 'POST', 'content-length': payload.length }, payload)
+  const chunked = await sendHttp2(session, { ':method': 'POST' }, payload)
+  const sized = await sendHttp2(session, { ':method': 'POST', 'content-length': payload.length }, payload)
 
   assert.equal(chunked.body.toString(), 'chunked')
   assert.equal(chunked.trailers?.['x-sum'], sum)
@@ -165,7 +137,7 @@ test('no hostile set of HTTP/2 fields changes the request the upstream gets', as
     const session = connect()
     let status = 0
     try {
-      const response = await ask(session, { ':path': '/x', ...headers })
+      const response = await sendHttp2(session, { ':path': '/x', ...headers })
       status = Number(response.headers[':status'] ?? 0)
     } catch {
       // Node's client rejects some of them itself.
@@ -189,7 +161,7 @@ test('a value that would break a line never reaches the upstream, nor does anyth
 
   // The HTTP/2 library drops such a field silently before the edge sees it (decision 115).
   for (const value of ['b\r\ncontent-length: 5', 'b\nhost: evil.example', 'b\0c']) {
-    await ask(connect(), { ':path': '/x', 'x-a': value, 'x-b': 'kept' })
+    await sendHttp2(connect(), { ':path': '/x', 'x-a': value, 'x-b': 'kept' })
 
     assert.match(
       upstreamReceived,
@@ -413,7 +385,7 @@ test('a body longer or shorter than declared reaches the upstream as aborted, ne
   const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
 
   for (const length of [4, 6]) {
-    const { code, headers } = await ask(
+    const { code, headers } = await sendHttp2(
       connect(),
       { ':method': 'POST', 'content-length': length },
       Buffer.from('hello'),
@@ -468,7 +440,7 @@ test('a truncated response resets the HTTP/2 stream', async (t) => {
   })
   const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
 
-  const { code } = await ask(connect(), { ':path': '/' })
+  const { code } = await sendHttp2(connect(), { ':path': '/' })
 
   assert.equal(code, constants.NGHTTP2_INTERNAL_ERROR)
 })
@@ -483,7 +455,7 @@ test('split cookie fields arrive as one field', async (t) => {
   })
   const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
 
-  await ask(connect(), { ':path': '/', cookie: ['a=1', 'b=2'] })
+  await sendHttp2(connect(), { ':path': '/', cookie: ['a=1', 'b=2'] })
 
   assert.equal(cookie, 'a=1; b=2')
 })
@@ -507,7 +479,7 @@ test('a flood of resets closes that connection only', async (t) => {
   }
 
   await eventually(() => closed, 'the flooding connection is closed')
-  assert.equal((await ask(bystander, { ':path': '/' })).body.toString(), 'ok')
+  assert.equal((await sendHttp2(bystander, { ':path': '/' })).body.toString(), 'ok')
 })
 
 test('when the edge stops, requests in flight finish and the client gets GOAWAY', async (t) => {
@@ -521,7 +493,7 @@ test('when the edge stops, requests in flight finish and the client gets GOAWAY'
   let goaways = 0
   session.on('goaway', () => goaways++)
 
-  const response = ask(session, { ':path': '/' })
+  const response = sendHttp2(session, { ':path': '/' })
   await eventually(() => tunnel.clients.length === 1, 'the upstream is connected')
   const stopped = edge.stop()
   await eventually(() => goaways > 0, 'the client got GOAWAY')
@@ -605,8 +577,8 @@ test('an HTTP/2 upstream gets HTTP/2, whatever the client speaks', async (t) => 
 
   const session = connect()
   const [first, second] = [
-    await ask(session, { ':path': '/a', ':method': 'POST', te: 'trailers' }, payload),
-    await ask(session, { ':path': '/b' }),
+    await sendHttp2(session, { ':path': '/a', ':method': 'POST', te: 'trailers' }, payload),
+    await sendHttp2(session, { ':path': '/b' }),
   ]
   const client = openRawClient(t, plain.port)
   client
