@@ -34,8 +34,8 @@ const errorKinds = {
     code: 3103,
     status: 505,
     cause: 'This HTTP version is not supported.',
-    next: 'Use HTTP/1.1, or HTTP/2 over TLS.',
-    text: () => 'This HTTP version is not supported. Use HTTP/1.1, or HTTP/2 over TLS.',
+    next: 'Use HTTP/1.1 or HTTP/2: over TLS as ALPN negotiates it, otherwise with prior knowledge.',
+    text: () => 'This HTTP version is not supported. Use HTTP/1.1 or HTTP/2.',
   },
   method_refused: {
     code: 3104,

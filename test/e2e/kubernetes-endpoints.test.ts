@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
@@ -7,7 +9,7 @@ import { fetchHost, startAgent } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
-import { startHttp, startTcp } from '../support/local-server.ts'
+import { listen, startHttp, startTcp } from '../support/local-server.ts'
 import { createOperatorRequest } from '../support/operator-request.ts'
 import { joinFlags, startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -99,6 +101,66 @@ test('endpoints in Kubernetes clusters are reached by the operators that select 
 
   await platform.call('DELETE', `/kubernetes_operators/${all.id}`)
   await eventuallyEqual(async () => (await all.connectTo('web.default', 80)).response[0], '3 ERR_ADIT_3701')
+})
+
+/** A service of gRPC that returns each message as it arrives, and its result in trailers. */
+function startGrpcEcho(t: TestContext): Promise<number> {
+  const server = createHttp2Server()
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
+    const common = { ':status': 200, 'content-type': 'application/grpc' }
+    if (headers[':path'] !== '/echo.Echo/Chat') {
+      stream.respond({ ...common, 'grpc-status': '12', 'grpc-message': 'unimplemented' }, { endStream: true })
+      return
+    }
+    stream.respond(common, { waitForTrailers: true })
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0', 'x-te': String(headers.te) }))
+    stream.pipe(stream)
+  })
+  return listen(t, server)
+}
+
+/** One message of gRPC: not compressed, its length, its bytes. */
+function grpcMessage(content: string): Buffer {
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(content.length, 1)
+  return Buffer.concat([head, Buffer.from(content)])
+}
+
+test('a gRPC client in a cluster exchanges messages in both directions, and gets the trailers', async (t) => {
+  const platform = await startPlatform(t)
+  const agent = await startAgent(t, platform)
+  const addr = await startGrpcEcho(t)
+  const { connectTo } = await registerOperator(t, platform, ['true'])
+  await agent.forward({
+    addr,
+    proto: 'http',
+    app_protocol: 'http2',
+    url: 'http://echo.default:50051',
+    bindings,
+  })
+  const { client } = await connectTo('echo.default', 50051)
+  const session = client.startHttp2(t, 'echo.default:50051')
+  const call = { ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' }
+
+  const stream = session.request({ ...call, ':path': '/echo.Echo/Chat' })
+  const messages = [grpcMessage('one'), grpcMessage('two')]
+  let received = Buffer.alloc(0)
+  stream.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk])
+  })
+  const trailers = once(stream, 'trailers')
+  for (const [index, message] of messages.entries()) {
+    stream.write(message)
+    await eventuallyEqual(() => received, Buffer.concat(messages.slice(0, index + 1)))
+  }
+  stream.end()
+  const [{ 'grpc-status': status, 'x-te': te }] = await trailers
+  const unknown = session.request({ ...call, ':path': '/echo.Echo/Unknown' })
+  unknown.end(grpcMessage('three'))
+  const [headers] = await once(unknown, 'response')
+
+  assert.deepEqual([status, te], ['0', 'trailers'])
+  assert.deepEqual([headers['grpc-status'], headers['grpc-message']], ['12', 'unimplemented'])
 })
 
 test('a pool in clusters takes turns by weight, over the members that the operator selects', async (t) => {

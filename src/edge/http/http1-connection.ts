@@ -25,6 +25,10 @@ import {
 import { renderError } from '../response.ts'
 import { checkWebSocketRequest, isWebSocketRequest } from '../websocket.ts'
 import { Http1Exchange } from './http1-exchange.ts'
+import { Http2ServerConnection } from './http2-connection.ts'
+
+/** The connection preface of HTTP/2 as far as it looks like the head of a request (RFC 9113 section 3.4). */
+const HTTP2_PREFACE_HEAD = Buffer.from('PRI * HTTP/2.0\r\n\r\n')
 
 /**
  * The exchange of the connection, or where the connection is without one. `head` is between requests and inside a request
@@ -34,7 +38,8 @@ import { Http1Exchange } from './http1-exchange.ts'
 type State = Http1Exchange | 'head' | 'lingering' | 'closed'
 
 /**
- * One HTTP/1 connection of a client: parses requests strictly, one after another, and writes their responses.
+ * One HTTP/1 connection of a client: parses requests strictly, one after another, and writes their responses. A connection
+ * without TLS that begins with the preface of HTTP/2 continues as an `Http2ServerConnection` (decision 264).
  *
  *   +---------------- response done, not `closing` ---------------+
  *   |                                                              |
@@ -75,6 +80,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   /** The beginning of an incomplete head. */
   readonly #partialHead = new ByteQueue()
   #state: State = 'head'
+  #isNew = true
   #chunked: ChunkedDecoder | undefined
   #bodyRemaining = 0
   /** Bytes that were read before they can be parsed. */
@@ -102,10 +108,10 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     this.writer.onDrain = () => this.#onWriterDrain()
     core.connections.add(this)
     core.timers.set(this, core.limits.head)
-    socket.on('data', (chunk: Buffer) => this.#onData(chunk))
-    socket.on('end', () => this.#onEnd())
+    socket.on('data', this.#onData)
+    socket.on('end', this.#onEnd)
     socket.on('error', () => {})
-    socket.on('close', () => this.#onClose())
+    socket.on('close', this.#onClose)
   }
 
   /** Closes after the next response, or after `limits.drainIdle`: a request may be in flight (P9, decision 102). */
@@ -201,7 +207,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     }
   }
 
-  #onData(chunk: Buffer): void {
+  readonly #onData = (chunk: Buffer): void => {
     const readAhead = this.#readAhead
     this.#readAhead = undefined
     this.#chunkRetained = false
@@ -255,13 +261,33 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     }
     this.#partialHead.take()
     const scheme = this.connection.scheme === 'https' ? 'https' : 'http'
+    // RFC 9113 section 3.3: prior knowledge is for connections without TLS alone.
+    if (this.#isNew && scheme === 'http' && HTTP2_PREFACE_HEAD.equals(input.subarray(0, size)))
+      return this.#switchToHttp2(input)
     const head = parseRequestHead(input.toString('latin1', 0, size), scheme)
     if (head instanceof EdgeError) return this.#reject(head)
     this.#startExchange(head)
     return input.length === size ? undefined : input.subarray(size)
   }
 
+  /**
+   * Hands the connection over with its first bytes. The session takes them from the paused socket, and reads by itself from
+   * then on. Synchronous, so that none arrive in between.
+   */
+  #switchToHttp2(input: Buffer): undefined {
+    const socket = this.#socket
+    this.#chunkRetained = true
+    this.#release()
+    socket.pause()
+    socket.off('data', this.#onData)
+    socket.off('end', this.#onEnd)
+    socket.off('close', this.#onClose)
+    socket.unshift(input)
+    new Http2ServerConnection(this.#core, socket, this.#transport, this.connection)
+  }
+
   #startExchange(head: RequestHead): void {
+    this.#isNew = false
     const { framing, minor } = head
     const client = clientOfRequest(this.connection, head, this.#core.trustedProxies)
     const isUnreadable = client instanceof EdgeError
@@ -382,7 +408,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   }
 
   /** The client has ended its side. */
-  #onEnd(): void {
+  readonly #onEnd = (): void => {
     const state = this.#state
     switch (state) {
       case 'head':
@@ -413,14 +439,18 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     this.#core.timers.set(this, this.#core.limits.halfWebSocket)
   }
 
-  #onClose(): void {
+  readonly #onClose = (): void => {
     const state = this.#state
-    this.#state = 'closed'
-    this.#core.timers.clear(this)
-    this.#core.connections.delete(this)
+    this.#release()
     if (typeof state === 'string') return
     state.onClientClosed()
     if (state.upgraded) state.upstream?.abort()
+  }
+
+  #release(): void {
+    this.#state = 'closed'
+    this.#core.timers.clear(this)
+    this.#core.connections.delete(this)
   }
 
   /** Resets a client that read nothing between two timeouts; a slow reader stays connected (P16). */

@@ -17,7 +17,7 @@ import type { CertificateLookup } from '../listeners/tls-terminator.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { shortLimits, startEdge } from '../testing/edge.ts'
 import { sendHttp2 } from '../testing/http2-client.ts'
-import { frame } from '../testing/http2-frame.ts'
+import { frame, headersFrame } from '../testing/http2-frame.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, type LocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
@@ -293,17 +293,6 @@ test('a forbidden field that the HTTP/2 library accepts is rejected, not repaire
 })
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-
-/** Encodes literal fields without indexing or Huffman coding, so that any byte can be sent. */
-function headersFrame(fields: readonly (readonly [string, string])[], stream = 1, flags = 5): Buffer {
-  const text = (value: string) => {
-    const bytes = Buffer.from(value, 'latin1')
-    assert.ok(bytes.length < 127)
-    return Buffer.concat([Buffer.from([bytes.length]), bytes])
-  }
-  const block = Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]))
-  return frame(1, flags, stream, block)
-}
 
 /** Sends a POST of one byte with these trailers on a new connection and collects the response. */
 async function postWithTrailers(

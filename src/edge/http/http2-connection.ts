@@ -5,8 +5,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2'
-import type { Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import type { Duplex } from 'node:stream'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import { clientOfRequest } from '../client-of-request.ts'
 import type { ClientConnection } from '../connection.ts'
@@ -46,19 +45,24 @@ const MAX_STREAM_ID = 2 ** 31 - 1
 /** One HTTP/2 connection of a client. */
 export class Http2ServerConnection extends TimerEntry implements LiveConnection {
   readonly #core: Core
-  readonly #transport: Socket
+  readonly #transport: Duplex
   readonly #connection: ClientConnection
+  /** Undefined for a proxy: some send the scheme that their client used, and forwarding fields tell it anyway. */
+  readonly #scheme: 'http' | 'https' | undefined
   readonly #session: ServerHttp2Session
   readonly #windows: Http2Windows
   readonly #exchanges = new Set<Http2Exchange>()
   #draining = false
   #closing = false
 
-  constructor(core: Core, socket: TLSSocket, transport: Socket, connection: ClientConnection) {
+  /** `transport` is the TCP socket, `socket` the same or the TLS socket around it. */
+  constructor(core: Core, socket: Duplex, transport: Duplex, connection: ClientConnection) {
     super()
     this.#core = core
     this.#transport = transport
     this.#connection = connection
+    const scheme = connection.scheme === 'https' ? 'https' : 'http'
+    this.#scheme = connection.isProxy === true ? undefined : scheme
     this.#session = performServerHandshake(socket, SESSION_OPTIONS)
     this.#windows = new Http2Windows({ session: this.#session, clock: core.clock, budget: core.windows })
     core.connections.add(this)
@@ -109,7 +113,7 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
     stream.on('error', () => {})
     const endStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     const reads = endStream ? undefined : this.#windows.track(stream)
-    const head = parseHttp2Head(raw as string[], endStream, 'https')
+    const head = parseHttp2Head(raw as string[], endStream, this.#scheme)
     if (head instanceof EdgeError) {
       rejectStream(stream, head)
       return

@@ -7,6 +7,7 @@ import { compileRules } from '../../base/ip-rules.ts'
 import { CertificateAuthority, IpPolicy, IpPolicyRule } from '../../resources/index.ts'
 import { sendHttp, type TestRequest } from '../testing/client.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
+import { sendHttp2 } from '../testing/http2-client.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { TestObserver } from '../testing/observer.ts'
 import { openRawClient } from '../testing/raw-client.ts'
@@ -101,6 +102,23 @@ test('a proxy that encrypts anew says who the visitor is, over HTTP/1 and HTTP/2
   assert.equal(forwarded(unknown.text), '127.0.0.2 https')
   assert.equal(forwarded(http2), '192.0.2.7 https')
   assert.equal(responseHeaders[':status'], 400)
+})
+
+test('a proxy that terminates TLS may speak HTTP/2 with prior knowledge, whichever scheme it names', async (t) => {
+  const { port } = await startBehindProxy(t)
+  const session = connectHttp2(`http://${HOST}:${port}`, { host: '127.0.0.1' })
+  t.after(() => session.destroy())
+
+  for (const scheme of ['http', 'https']) {
+    const headers = { ...HTTPS, 'x-forwarded-for': '192.0.2.7', ':scheme': scheme }
+    const { body } = await sendHttp2(session, headers)
+    assert.equal(forwarded(body.toString()), '192.0.2.7 https')
+  }
+  const other = await sendHttp2(session, { ...HTTPS, 'x-forwarded-for': '192.0.2.7', ':scheme': 'ftp' })
+  const plain = await sendHttp2(session, { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'http' })
+
+  assert.equal(other.headers[':status'], 400)
+  assert.equal(plain.headers[':status'], 307)
 })
 
 test('IP policies judge the visitor, and a field that names none is rejected', async (t) => {

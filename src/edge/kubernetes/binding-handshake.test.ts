@@ -13,6 +13,7 @@ import { type ClientCertificate, createClientAuthority } from '../testing/client
 import { TestConfiguration } from '../testing/configuration.ts'
 import { shortLimits, startEdge } from '../testing/edge.ts'
 import { clusterRequest, ForwarderClient, framed, type TestPod } from '../testing/forwarder-client.ts'
+import { sendHttp2 } from '../testing/http2-client.ts'
 import { TestObserver } from '../testing/observer.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, type LocalTunnel, TestTunnels } from '../testing/tunnels.ts'
@@ -136,6 +137,46 @@ test('requests of a cluster reach the http endpoint of their service, whatever h
   assert.deepEqual(response, [`1 ${tunnels.tunnels[0]?.id.replace('tn_', 'ep_')}`, '2 http'])
   assert.match(client.answer, /hello web\.shop \/a for 127\.0\.0\.1.*hello web \/b/s)
   await eventuallyEqual(() => observer.requests.map(({ target }) => target), ['/a', '/b'])
+})
+
+test('clients in a cluster may speak HTTP/2 with prior knowledge', async (t) => {
+  const port = await startGreeting(t)
+  const { connect, observer, removeOperator } = await startIngress(t, [{ url: 'http://web.shop:80', port }])
+  const { client } = await connect('web.shop', 80)
+  const session = client.startHttp2(t, 'web.shop')
+
+  const answers = [
+    await sendHttp2(session, { ':path': '/a', ':authority': 'web.shop' }),
+    await sendHttp2(session, { ':path': '/b', ':authority': 'web' }),
+  ]
+
+  assert.deepEqual(
+    answers.map(({ body }) => body.toString()),
+    ['hello web.shop /a for 127.0.0.1', 'hello web /b for 127.0.0.1'],
+  )
+  await eventuallyEqual(() => observer.requests.map(({ target }) => target), ['/a', '/b'])
+  await removeOperator()
+  const { headers } = await sendHttp2(session, { ':path': '/c', ':authority': 'web.shop' })
+  assert.equal(headers['adit-error-code'], 'ERR_ADIT_3200')
+})
+
+test('requests of HTTP/2 end when the operator no longer selects their endpoint', async (t) => {
+  const port = await startHttp(t, (_request, response) => {
+    response.write('begin')
+  })
+  const { connect, write } = await startIngress(t, [{ url: 'http://web.shop:80', port, metadata: 'blue' }])
+  const { client } = await connect('web.shop', 80)
+  const stream = client.startHttp2(t, 'web.shop').request({ ':path': '/' })
+  stream.on('error', () => {})
+  let received = ''
+  stream.on('data', (chunk: Buffer) => {
+    received += chunk
+  })
+  await eventuallyEqual(() => received, 'begin')
+
+  await write(operatorRecord(certificate, ['green']))
+
+  await eventually(() => stream.closed, 'the stream is reset')
 })
 
 test('bytes of a cluster reach the tcp and tls endpoints of their services unchanged', async (t) => {

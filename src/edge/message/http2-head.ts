@@ -8,12 +8,13 @@ import { parseRequestedHost } from './requested-host.ts'
 
 /**
  * Parses an HTTP/2 request with the same checks as HTTP/1, so that nothing in it can change the framing, method, target
- * or host of what the upstream gets (P26).
+ * or host of what the upstream gets (P26). `scheme` is that of the connection, with which the request must agree; without
+ * it, either is accepted.
  */
 export function parseHttp2Head(
   raw: readonly string[],
   endStream: boolean,
-  scheme: 'http' | 'https',
+  scheme: 'http' | 'https' | undefined,
 ): RequestHead | EdgeError {
   const pseudo = new Map<string, string>()
   const cookies: string[] = []
@@ -40,7 +41,7 @@ export function parseHttp2Head(
   if (lines.length + target.length > MAX_HEAD_BYTES) return edgeError('head_too_large')
   if (!isToken(method)) return badRequest('its method is not valid')
   if (method === 'CONNECT') return edgeError('method_refused', method)
-  if (pseudo.get(':scheme') !== scheme) return badRequest('its scheme is not that of the connection')
+  if (!isScheme(pseudo.get(':scheme'), scheme)) return badRequest('its scheme is not that of the connection')
   if (!isTarget(target, method)) return badRequest('its target is not valid')
   const framing = new MessageFraming()
   const fault = scanFields(`${lines}\r\n`, 0, requestNames, MAX_FIELDS, framing)
@@ -73,12 +74,17 @@ function resolveHost(
   if (requested === undefined) return badRequest('its host is not valid')
   if (framing.hostCount === 1 && parseRequestedHost(framing.host)?.authority !== requested.authority)
     return badRequest('its two hosts disagree')
-  return { method, target, minor: 1, host: requested.host, authority: requested.authority, framing }
+  const { host, authority: normalized } = requested
+  return { method, target, major: 2, minor: 1, host, authority: normalized, framing }
 }
 
 /** RFC 9113 section 8.2.1: no upper case in names, no whitespace around values. */
 export function isHttp2Field(name: string, value: string): boolean {
   return isToken(name) && name === name.toLowerCase() && isFieldValue(value) && trimOws(value) === value
+}
+
+function isScheme(scheme: string | undefined, expected: string | undefined): boolean {
+  return expected === undefined ? scheme === 'http' || scheme === 'https' : scheme === expected
 }
 
 function isTarget(target: string, method: string): boolean {

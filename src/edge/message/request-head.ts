@@ -15,7 +15,9 @@ export interface RequestHead extends RequestedHost {
   readonly method: string
   /** Origin form (`/path?query`), or `*` for OPTIONS. */
   readonly target: string
-  /** 0 or 1, of HTTP/1.x. */
+  /** 1 or 2. */
+  readonly major: number
+  /** 0 or 1, of HTTP/1.x; HTTP/2 counts as 1, since its clients know all that those of HTTP/1.1 do. */
   readonly minor: number
   readonly framing: MessageFraming
 }
@@ -58,7 +60,7 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
     if (typeof origin !== 'string') return origin
     target = origin
   }
-  return { method, target, minor, host, authority, framing }
+  return { method, target, major: 1, minor, host, authority, framing }
 }
 
 /** The type of a TLS record with a handshake (RFC 8446 section 5.1). */

@@ -120,8 +120,8 @@ export class RequestExecution extends Execution implements RequestSource {
   }
 
   get version(): string {
-    const { connection, head } = this.exchange
-    return connection.tls?.alpn === 'h2' ? 'HTTP/2.0' : `HTTP/1.${head.minor}`
+    const { major, minor } = this.exchange.head
+    return major === 2 ? 'HTTP/2.0' : `HTTP/1.${minor}`
   }
 
   get contentLength(): number {

@@ -1,3 +1,4 @@
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import type { TestContext } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { encodeBytes, encodeText, encodeVarint, readFields, textOf } from '../../base/protobuf.ts'
@@ -53,6 +54,14 @@ export class ForwarderClient extends RawClient {
     return [...readFields(this.received.subarray(2, this.#responseLength))].map(
       (field) => `${field.number} ${textOf(field)}`,
     )
+  }
+
+  /** Continues as a client in the cluster that speaks HTTP/2 with prior knowledge. */
+  startHttp2(t: TestContext, authority: string): ClientHttp2Session {
+    const session = connectHttp2(`http://${authority}`, { createConnection: () => this.socket })
+    session.on('error', () => {})
+    t.after(() => session.destroy())
+    return session
   }
 
   /** What came after the response. */

@@ -91,7 +91,8 @@ const rejected: string[] = [
   `GET /first\r\n${HOST}\r\n`,
   `GET\x0b/first HTTP/1.1\r\n${HOST}\r\n`,
   'CONNECT b.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n',
-  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  // Not the preface of HTTP/2, which has no fields.
+  `PRI * HTTP/2.0\r\n${HOST}\r\nSM\r\n\r\n`,
   `GET * HTTP/1.1\r\n${HOST}\r\n`,
   // Invalid WebSocket upgrades.
   get('Connection: Upgrade\r\nUpgrade: websocket\r\n', SMUGGLED),
