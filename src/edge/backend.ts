@@ -29,10 +29,13 @@ export class DialError extends Error {
 export const MAX_ATTEMPTS = 8
 
 /**
- * Selects a target to connect to, or responds itself. Called again with a higher `attempt` when the previous target could
- * not be reached and a retry is safe (`exchange.failedTargets` holds those); undefined means that no target remains.
+ * Selects a target to connect to, or responds itself. Called again with the targets that could not be reached when a retry
+ * is safe; undefined means that no target remains.
  */
-export type HttpBackend = (exchange: Exchange, attempt: number) => UpstreamTarget | EdgeResponse | undefined
+export type HttpBackend = (
+  exchange: Exchange,
+  failedTargets: readonly UpstreamTarget[],
+) => UpstreamTarget | EdgeResponse | undefined
 
 /** Selects a target for a raw connection, given the targets that could not be reached. */
 export type RawBackend = (failedTargets: readonly UpstreamTarget[]) => UpstreamTarget | undefined

@@ -11,6 +11,9 @@ import { TunnelBusy } from './tunnels.ts'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 
+/** Shared, so that a request allocates no list of its own before something fails. */
+const NONE_FAILED: readonly UpstreamTarget[] = []
+
 /**
  * Routes one request: finds the entry of its host, checks the connection's TLS policy, runs the steps of its route and
  * connects it to the selected backend. A route without asynchronous steps runs synchronously and creates no promise.
@@ -103,7 +106,7 @@ export function isStillAdmitted(exchange: Exchange): boolean {
 
 /** Selects a target of the route's backend and connects the exchange to it. */
 function forward(exchange: Exchange, route: HttpRoute): void {
-  const target = route.backend(exchange, 0)
+  const target = route.backend(exchange, NONE_FAILED)
   if (target === undefined) throw edgeError('no_backend', exchange.head.host)
   connect(exchange, target, false)
 }
@@ -174,7 +177,7 @@ function selectNextTarget(
 ): UpstreamTarget | EdgeResponse | undefined {
   exchange.failedTargets ??= []
   const attempts = exchange.failedTargets.push(failed)
-  return attempts < MAX_ATTEMPTS ? exchange.route?.backend(exchange, attempts) : undefined
+  return attempts < MAX_ATTEMPTS ? exchange.route?.backend(exchange, exchange.failedTargets) : undefined
 }
 
 function runSteps(exchange: Exchange, route: HttpRoute, start: number): void {

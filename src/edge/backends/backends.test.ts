@@ -171,7 +171,7 @@ test('weights hold within two percent over 10,000 requests, and weight 0 gets no
   const { routeFor } = compiledEntry(edge)
   const picks = new Map<string, number>()
   for (let n = 0; n < 10_000; n++) {
-    const target = routeFor('/').backend({} as never, 0) as { name: string }
+    const target = routeFor('/').backend({} as never, []) as { name: string }
     picks.set(target.name, (picks.get(target.name) ?? 0) + 1)
   }
   for (let n = 0; n < 50; n++) await sendRequest()
@@ -192,7 +192,7 @@ function compiledEntry(edge: HttpsEdgeHarness['edge']) {
     http(
       scheme: 'https',
       host: string,
-    ): { routeFor(path: string): { backend(exchange: never, attempt: number): unknown } }
+    ): { routeFor(path: string): { backend(exchange: never, failedTargets: readonly never[]): unknown } }
   }
   return table.http('https', 'shop.adit.localhost')
 }

@@ -59,8 +59,8 @@ export function findBackend(id: string, snapshot: Snapshot): BackendDefinition |
 
 /** Adapts a balancer to HTTP requests. */
 export function toHttpBackend(balancer: Balancer): HttpBackend {
-  return (exchange, attempt) =>
-    attempt === 0 ? balancer.pick() : balancer.pickNext(exchange.failedTargets ?? [])
+  return (_exchange, failedTargets) =>
+    failedTargets.length === 0 ? balancer.pick() : balancer.pickNext(failedTargets)
 }
 
 /** Adapts a balancer to raw connections. */

@@ -94,7 +94,7 @@ function withTargets<E extends HttpEntry | RawEntry>(entry: E, selected: readonl
     ...entry,
     routeFor(target) {
       const route = entry.routeFor(target)
-      return { ...route, backend: (exchange, attempt) => only(route.backend(exchange, attempt)) }
+      return { ...route, backend: (exchange, failed) => only(route.backend(exchange, failed)) }
     },
   }
 }

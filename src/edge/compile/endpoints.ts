@@ -112,8 +112,7 @@ export class CompiledEndpoints {
       configuration,
     )
     const select = this.#selector(tunnel)
-    const backend: HttpBackend = ({ failedTargets }, attempt) =>
-      select(attempt === 0 ? [] : (failedTargets ?? []))
+    const backend: HttpBackend = (_exchange, failedTargets) => select(failedTargets)
     const route: HttpRoute = {
       id,
       admission,

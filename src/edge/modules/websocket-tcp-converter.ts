@@ -18,9 +18,9 @@ import { binaryFrameHead, FrameReader, pongFrame } from './websocket-frames.ts'
 export const websocketTcpConverter = implementModule(WebsocketTcpConverter, {
   phase: 'backend',
   build(_settings: Settings<typeof WebsocketTcpConverter>, _context: ModuleContext) {
-    return (backend) => (exchange, attempt) => {
+    return (backend) => (exchange, failedTargets) => {
       if (!exchange.upgrading) throw edgeError('not_websocket')
-      const target = backend(exchange, attempt)
+      const target = backend(exchange, failedTargets)
       if (target === undefined || isEdgeResponse(target)) return target
       const { name, tunnelId } = target
       return { name, tunnelId, pool: createConverterPool(target), open: (client) => target.open(client) }

@@ -30,8 +30,8 @@ export function createApiEntry(core: Core, policy: TlsPolicy, name: string, api:
     }),
     open: (client) => api.open(client),
   }
-  const backend: HttpBackend = (_exchange, attempt) => {
-    if (attempt > 0) return undefined
+  const backend: HttpBackend = (_exchange, failedTargets) => {
+    if (failedTargets.length > 0) return undefined
     if (!api.isAvailable()) throw edgeError('api_offline', name)
     return target
   }
