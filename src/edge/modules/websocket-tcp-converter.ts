@@ -18,12 +18,20 @@ import { binaryFrameHead, FrameReader, pongFrame } from './websocket-frames.ts'
 export const websocketTcpConverter = implementModule(WebsocketTcpConverter, {
   phase: 'backend',
   build(_settings: Settings<typeof WebsocketTcpConverter>, _context: ModuleContext) {
+    /** The targets of the backend, by those that stand for them here: the backend knows only its own. */
+    const originals = new WeakMap<UpstreamTarget, UpstreamTarget>()
     return (backend) => (exchange, failedTargets) => {
       if (!exchange.upgrading) throw edgeError('not_websocket')
-      const target = backend(exchange, failedTargets)
-      if (target === undefined || isEdgeResponse(target)) return target
-      const { name, tunnelId } = target
-      return { name, tunnelId, pool: createConverterPool(target), open: (client) => target.open(client) }
+      const original = backend(
+        exchange,
+        failedTargets.map((target) => originals.get(target) ?? target),
+      )
+      if (original === undefined || isEdgeResponse(original)) return original
+      const { name, tunnelId } = original
+      const pool = createConverterPool(original)
+      const target: UpstreamTarget = { name, tunnelId, pool, open: (client) => original.open(client) }
+      originals.set(target, original)
+      return target
     }
   },
 })

@@ -56,6 +56,20 @@ test('a member of the pool with another policy never gets a request that passed 
   assert.deepEqual([status, other.clients.length], [503, 0])
 })
 
+test('a WebSocket that is converted to TCP goes to another member of the pool', async (t) => {
+  const upstream = await startTcp(t, (socket) => socket.write('reached'))
+  const converting = { ...pooled, options: { websocketTcpConverter: true } }
+  const tunnels = new TestTunnels().add(HOST, createBusyTunnel(converting))
+  tunnels.tunnels.push(createBusyTunnel(converting), createLocalTunnel(upstream, converting))
+  const { port } = await startEdge(t, tunnels)
+
+  const client = openRawClient(t, port).write(
+    `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  )
+
+  await client.untilText('reached')
+})
+
 test('a TCP connection goes to another member of the pool', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.end('hello'))
   const tunnels = new TestTunnels()
