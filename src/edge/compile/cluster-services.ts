@@ -1,8 +1,7 @@
 import type { KubernetesOperator } from '../../resources/index.ts'
-import { isEdgeResponse, type UpstreamTarget } from '../backend.ts'
+import type { UpstreamTarget } from '../backend.ts'
 import type { ClusterService } from '../connection.ts'
 import type { ServiceLookup } from '../core.ts'
-import type { EdgeResponse } from '../response.ts'
 import type { OwnedRecord, Snapshot } from '../snapshot.ts'
 import type { HttpEntry, RawEntry } from '../table.ts'
 import type { Tunnel, TunnelLookup } from '../tunnels.ts'
@@ -63,13 +62,19 @@ export class ClusterServices implements ServiceLookup {
     let tunnel = next()
     if (tunnel === undefined) return undefined
     const pool = tunnels.poolOf(tunnel)
-    const selected = pool.filter(this.#selectorsOf(operator))
+    const selects = this.#selectorsOf(operator)
+    const selected = pool.filter(selects)
     if (selected.length === 0) return undefined
     // The turns of members that are not selected are passed over.
     for (let turns = pool.length; turns > 0 && !selected.includes(tunnel); turns--) tunnel = next() ?? tunnel
     const chosen = selected.includes(tunnel) ? tunnel : selected[0]!
     const entry = proto === 'http' ? endpoints.http(chosen) : endpoints.raw(chosen)
-    return selected.length === pool.length ? entry : withTargets(entry, selected)
+    return withoutTargets(entry, () =>
+      tunnels
+        .poolOf(chosen)
+        .filter((member) => !selects(member))
+        .map((member) => endpoints.target(member)),
+    )
   }
 
   #selectorsOf(operator: Operator): SelectsTunnel {
@@ -83,18 +88,20 @@ export class ClusterServices implements ServiceLookup {
 
 const isEnabled = ({ enabled_features }: Operator) => enabled_features.includes(FEATURE)
 
-/** The same entry, whose requests and connections never move on to another member of the pool than these. */
-function withTargets<E extends HttpEntry | RawEntry>(entry: E, selected: readonly Tunnel[]): E {
-  const only = <T extends UpstreamTarget | EdgeResponse>(target: T | undefined): T | undefined =>
-    target === undefined || isEdgeResponse(target) || selected.some(({ id }) => id === target.tunnelId)
-      ? target
-      : undefined
-  if (entry.kind === 'raw') return { ...entry, backend: (failed) => only(entry.backend(failed)) }
+/** The same entry, whose requests and connections never move on to these members of its pool. */
+function withoutTargets<E extends HttpEntry | RawEntry>(
+  entry: E,
+  excluded: () => readonly UpstreamTarget[],
+): E {
+  // The first target is the entry's own. Read for each retry, since the pool may have changed.
+  const extend = (failed: readonly UpstreamTarget[]) =>
+    failed.length === 0 ? failed : [...failed, ...excluded()]
+  if (entry.kind === 'raw') return { ...entry, backend: (failed) => entry.backend(extend(failed)) }
   return {
     ...entry,
     routeFor(target) {
       const route = entry.routeFor(target)
-      return { ...route, backend: (exchange, failed) => only(route.backend(exchange, failed)) }
+      return { ...route, backend: (exchange, failed) => route.backend(exchange, extend(failed)) }
     },
   }
 }

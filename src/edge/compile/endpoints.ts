@@ -70,8 +70,8 @@ export class CompiledEndpoints {
     return this.#raw.getOrCompile(tunnel, (...parts) => this.#compileRaw(tunnel, ...parts))
   }
 
-  /** Upstream connections outlive a change of options. */
-  #target(tunnel: Tunnel): TunnelTarget {
+  /** What a tunnel is to backends. Upstream connections outlive a change of options. */
+  target(tunnel: Tunnel): TunnelTarget {
     const existing = this.#targets.get(tunnel)
     if (existing !== undefined) return existing
     const budget = this.#budgets.forSession(tunnel.sessionId)
@@ -86,18 +86,18 @@ export class CompiledEndpoints {
    * the request has not passed their policy.
    */
   #selector(tunnel: Tunnel): RawBackend {
-    const target = this.#target(tunnel)
+    const target = this.target(tunnel)
     return (failed) => {
       if (failed.length === 0) return target
       const next = this.#tunnels
         .poolOf(tunnel)
         .find(
           (member) =>
-            !failed.includes(this.#target(member)) &&
+            !failed.includes(this.target(member)) &&
             member.accountId === tunnel.accountId &&
             isDeepStrictEqual(member.options, tunnel.options),
         )
-      return next && this.#target(next)
+      return next && this.target(next)
     }
   }
 

@@ -310,6 +310,37 @@ test('an endpoint that no selector of the operator selects is not found, nor is 
   assert.equal(green.response[0], '3 ERR_ADIT_3703')
 })
 
+test('a retry in a pool passes over members that the operator does not select', async (t) => {
+  const echo = await startEcho(t)
+  const greeting = await startGreeting(t)
+  const members = (url: string, port: number) =>
+    ['green', 'blue', 'blue', 'green'].map((metadata) => ({ url, port, metadata }))
+  const { connect, write, tunnels } = await startIngress(t, [
+    ...members('http://pool.shop:80', greeting),
+    ...members('tcp://pool.shop:5432', echo),
+  ])
+  const opened: string[] = []
+  for (const [index, tunnel] of tunnels.tunnels.entries()) {
+    const isLast = index % 4 === 2
+    tunnels.tunnels[index] = {
+      ...tunnel,
+      open(client) {
+        opened.push(`${tunnel.metadata} ${index % 4}`)
+        if (isLast) return tunnel.open(client)
+        throw new TunnelBusy('busy')
+      },
+    }
+  }
+  await write(operatorRecord(certificate, ['blue']))
+
+  const request = (await connect('pool.shop', 80)).client.write(get('pool.shop'))
+  await request.untilText('hello pool.shop')
+  const raw = (await connect('pool.shop', 5432)).client.write('ping')
+  await raw.untilText('ping')
+
+  assert.deepEqual(opened, ['blue 1', 'blue 2', 'blue 1', 'blue 2'])
+})
+
 test('the turns of a pool pass over members that the operator does not select', async (t) => {
   const { connect, write } = await startIngress(t, [
     { url: 'http://pool.shop:80', port: await startGreeting(t, 'blue'), metadata: 'blue' },
