@@ -1,12 +1,18 @@
 import { hostOf } from '../base/hostport.ts'
 import { findReservation } from '../naming/index.ts'
 import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../resources/index.ts'
+import type { Reader } from '../store/index.ts'
 import type { CommitContext, WriteContext } from './call.ts'
 import { requireNoCloudEndpoint } from './cloud-endpoints.ts'
 import { crud, render } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { withSamlService } from './saml-service.ts'
-import { requireCookieDomain, requireOneSignIn, requireValidPolicy } from './traffic-policies.ts'
+import {
+  requireCookieDomain,
+  requireOneSignIn,
+  requireStoredPolicy,
+  requireValidPolicy,
+} from './traffic-policies.ts'
 
 /** `host:443` means the HTTPS listener wherever it is bound, so its actual port is normalised to 443. */
 function normalizeHostports(hostports: readonly string[] | null, { config }: WriteContext): string[] | null {
@@ -108,23 +114,41 @@ async function hostsOf(edgeId: string, { store, principal }: WriteContext): Prom
   return (edge?.data.hostports ?? []).map(hostOf)
 }
 
+async function routesOf(edgeId: string, accountId: string, store: Reader) {
+  const referrers = await store.referrers(edgeId, MAX_ROUTES)
+  const routes = await Promise.all(
+    referrers
+      .filter(({ kind }) => kind === HttpsRoute.kind)
+      .map(({ id }) => store.get(HttpsRoute.kind, accountId, id)),
+  )
+  return routes.filter((route) => route !== undefined)
+}
+
+/** Checks the policies of an edge's routes for hosts that the edge gets now. */
+async function requireRoutePolicies(
+  hostports: readonly string[] | null,
+  context: WriteContext<typeof HttpsEdge.kind>,
+): Promise<void> {
+  const { existing, store } = context
+  if (existing === undefined) return
+  const added = (hostports ?? []).filter((hostport) => !existing.data.hostports?.includes(hostport))
+  if (added.length === 0) return
+  for (const { secrets } of await routesOf(existing.id, existing.account, store))
+    await requireStoredPolicy(secrets, { protocol: 'https', kind: 'route' }, added.map(hostOf), context)
+}
+
 export const httpsEdges = crud(HttpsEdge, {
   async prepare(record, context) {
-    return { record: { ...record, hostports: normalizeHostports(record.hostports, context) } }
+    const hostports = normalizeHostports(record.hostports, context)
+    await requireRoutePolicies(hostports, context)
+    return { record: { ...record, hostports } }
   },
   async commit(record, context) {
     await requireReservedDomains(record.hostports, context)
     return record
   },
   async view(row, _record, call) {
-    const referrers = await call.store.referrers(row.id, MAX_ROUTES)
-    const routes = await Promise.all(
-      referrers
-        .filter(({ kind }) => kind === HttpsRoute.kind)
-        .map(({ id }) => call.store.get(HttpsRoute.kind, row.account, id)),
-    )
-    return {
-      routes: await Promise.all(routes.flatMap((route) => (route ? [render(httpsRoutes, route, call)] : []))),
-    }
+    const routes = await routesOf(row.id, row.account, call.store)
+    return { routes: await Promise.all(routes.map((route) => render(httpsRoutes, route, call))) }
   },
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestApi } from '../../test/support/api.ts'
 import { engines } from '../../test/support/engines.ts'
+import { nextNumber } from '../../test/support/samples.ts'
 
 /** The module of a new route or edge. */
 async function moduleOf(api: TestApi, kind: 'route' | 'tcp' | 'tls'): Promise<string> {
@@ -58,4 +59,45 @@ for (const [name, start] of Object.entries(engines))
     const kept = await api.call('GET', modules.route)
 
     assert.deepEqual(kept.body, { enabled: true, value: request('deny') })
+  })
+
+for (const [name, start] of Object.entries(engines))
+  test(`the cookies of a policy belong to every host of its edge, whichever is written last (${name})`, async (t) => {
+    const { call } = await start(t)
+    const [own, foreign] = [`own${nextNumber()}.example`, `foreign${nextNumber()}.example`]
+    for (const domain of [`*.${own}`, `*.${foreign}`]) await call.create('/reserved_domains', { domain })
+    const edge = await call.create('/edges/https', { hostports: [`a.${own}:443`] })
+    const routes = `/edges/https/${edge.id}/routes`
+    const policyWith = (auth_cookie_domain: string) =>
+      request('oauth', { provider: 'github', client_id: 'a', client_secret: 'b', auth_cookie_domain })
+    // Each policy of a cloud endpoint answers.
+    const cloud = (policy: string) => policy.replace(']}]}', ',{"type":"deny"}]}]}')
+    const route = { match_type: 'path_prefix', match: '/' }
+    const { id } = await call.create(routes, { ...route, traffic_policy: { value: policyWith(own) } })
+    const codeOf = async (method: 'POST' | 'PATCH' | 'PUT', path: string, body: object) => {
+      const answer = await call(method, path, { body })
+      return answer.body.error_code ?? answer.status
+    }
+    const hostports = [`b.${own}:443`, `a.${foreign}:443`]
+    const traffic_policy = { value: policyWith(foreign) }
+
+    const rejected = await call('PATCH', `/edges/https/${edge.id}`, { body: { hostports } })
+    assert.equal(rejected.status, 400)
+    assert.deepEqual([rejected.body.error_code, rejected.body.details.field], ['ERR_ADIT_2241', 'hostports'])
+    assert.match(
+      rejected.body.msg,
+      new RegExp(`auth_cookie_domain: a\\.${foreign} is not ${own} or below it`),
+    )
+    assert.equal(await codeOf('POST', routes, { ...route, match: '/b', traffic_policy }), 'ERR_ADIT_2241')
+    assert.equal(await codeOf('PATCH', `${routes}/${id}`, { traffic_policy }), 'ERR_ADIT_2241')
+    assert.equal(await codeOf('PUT', `${routes}/${id}/traffic_policy`, traffic_policy), 'ERR_ADIT_2241')
+    assert.equal(await codeOf('PATCH', `/edges/https/${edge.id}`, { hostports: hostports.slice(0, 1) }), 200)
+    assert.equal(await codeOf('PUT', `${routes}/${id}/traffic_policy`, { value: request('deny') }), 200)
+    assert.equal(await codeOf('PATCH', `/edges/https/${edge.id}`, { hostports }), 200)
+    const endpoint = await call.create('/endpoints', {
+      url: `https://c.${own}`,
+      traffic_policy: cloud(policyWith(own)),
+    })
+    for (const change of [{ url: `https://c.${foreign}` }, { traffic_policy: cloud(policyWith(foreign)) }])
+      assert.equal(await codeOf('PATCH', `/endpoints/${endpoint.id}`, change), 'ERR_ADIT_2241')
   })

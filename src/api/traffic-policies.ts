@@ -51,6 +51,19 @@ export async function requireValidPolicy(
   return policy
 }
 
+/** Checks the stored `traffic_policy` module of a route for other hosts. */
+export async function requireStoredPolicy(
+  secrets: Readonly<Record<string, string>> | undefined,
+  attachment: Attachment,
+  hosts: readonly string[],
+  context: WriteContext,
+): Promise<void> {
+  const text = secrets?.[FIELD]
+  // Policies are long, and few name one.
+  if (!text?.includes('auth_cookie_domain')) return
+  await requireCookieDomain(parsePolicy(text, attachment), hosts, context, 'hostports')
+}
+
 function parsePolicy(text: string, attachment: Attachment, field = FIELD): Policy {
   try {
     return readPolicy(text, attachment)

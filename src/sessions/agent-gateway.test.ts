@@ -676,6 +676,40 @@ test('an agent replaces and removes the traffic policy of a tunnel that stays bo
   assert.equal(platform.registry.find('https', 'a.adit.test'), tunnel)
 })
 
+test('a policy with the cookies of a foreign domain is rejected by a patch as by a bind', async (t) => {
+  const platform = await startPlatform(t)
+  platform.reservations.set('*.own.example', { id: 'rd_1', accountId: 'ac_1' })
+  platform.reservations.set('*.other.example', { id: 'rd_2', accountId: 'ac_2' })
+  const agent = await platform.agent(t)
+  const policyWith = (auth_cookie_domain: string) => {
+    const config = { provider: 'github', client_id: 'a', client_secret: 'b', auth_cookie_domain }
+    return JSON.stringify({ on_http_request: [{ actions: [{ type: 'oauth', config }] }] })
+  }
+  const Opts = { Domain: 'a.own.example' }
+  const bound = await agent.bind({ Proto: 'https', Opts })
+  const TunnelId = bound.Extra.TunnelID
+  const tunnel = platform.registry.find('https', 'a.own.example')!
+
+  await agent.patchTunnelState({ TunnelId, TrafficPolicy: policyWith('own.example') })
+  for (const domain of ['other.example', 'b.own.example', 'unreserved.example']) {
+    const TrafficPolicy = policyWith(domain)
+    const rejection = await agent
+      .bind({ Proto: 'https', Opts: { ...Opts, TrafficPolicy } })
+      .catch((error) => error)
+    assert.equal(rejection.number, 2241)
+    await assert.rejects(
+      agent.patchTunnelState({ TunnelId, Name: 'x', PoolingEnabled: true, TrafficPolicy }),
+      {
+        number: 2241,
+        message: rejection.message,
+      },
+    )
+  }
+
+  assert.equal(tunnel.options.trafficPolicy, policyWith('own.example'))
+  assert.deepEqual([tunnel.name, tunnel.poolingEnabled], ['', false])
+})
+
 test('closing the gateway notifies every agent and releases the port', async (t) => {
   const platform = await startPlatform(t)
   const reasons: string[] = []

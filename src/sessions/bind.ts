@@ -24,7 +24,7 @@ import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
 import type { PublicAddress } from './public-address.ts'
 import type { Registry } from './registry.ts'
 import type { ResumeTokens } from './resume.ts'
-import type { LabelAddress } from './tunnel.ts'
+import type { EndpointOptions, LabelAddress } from './tunnel.ts'
 
 export interface BinderOptions {
   registry: Registry
@@ -106,6 +106,16 @@ export class Binder {
     await Promise.all([claims?.settled(), registry.published()])
   }
 
+  /** Rejects a traffic policy that the account may not have at this address. */
+  async requirePolicy(
+    { accountId }: LiveSession,
+    options: EndpointOptions,
+    address: EndpointAddress,
+  ): Promise<void> {
+    const { reservations } = this.#options
+    await requireCookieDomain(options, address, (name) => reservations.ownsDomain(accountId, name))
+  }
+
   /** Allows or forbids other tunnels of the account to share the tunnel's name. */
   setPooled(tunnel: LiveTunnel, pooled: boolean): void {
     tunnel.poolingEnabled = pooled
@@ -128,7 +138,7 @@ export class Binder {
     request: BindRequest,
     open: TunnelSpec['open'],
   ): Promise<LiveTunnel<EndpointAddress>> {
-    const { registry, reservations, resume } = this.#options
+    const { registry, resume } = this.#options
     const { proto, opts, bindings, spec: requested } = readBindRequest(request)
     const previousUrl = resume.verifyBindToken(request.Extra?.Token ?? '', session.credentialId)
     const baseSpec = { ...requested, bindId: request.Id || randomUUID(), open }
@@ -138,9 +148,7 @@ export class Binder {
       const startedAt = this.#clock.now()
       const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
       try {
-        await requireCookieDomain(requested.options, resolved.address, (name) =>
-          reservations.ownsDomain(session.accountId, name),
-        )
+        await this.requirePolicy(session, requested.options, resolved.address)
         return resolved.isRandom
           ? await this.#bindRandom(session, spec)
           : await this.#bindRequested(session, spec, previousUrl)

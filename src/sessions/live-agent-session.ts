@@ -331,7 +331,7 @@ export class LiveAgentSession implements LiveSession {
     if (Buffer.byteLength(patch.Name ?? '') > 255 || Buffer.byteLength(patch.Description ?? '') > 255) {
       throw protocolError('options_invalid', 'Name and Description have at most 255 bytes.')
     }
-    const options = patchedOptions(tunnel, patch.TrafficPolicy)
+    const options = await this.#patchedOptions(tunnel, patch.TrafficPolicy)
     if (patch.PoolingEnabled !== undefined) this.#options.binder.setPooled(tunnel, patch.PoolingEnabled)
     this.#options.registry.patch(this, tunnel.bindId, {
       name: patch.Name ?? tunnel.name,
@@ -343,6 +343,19 @@ export class LiveAgentSession implements LiveSession {
     })
     await this.#options.registry.published()
     return { Error: '' }
+  }
+
+  /** The options of a tunnel with another traffic policy; the same ones when the patch names none. */
+  async #patchedOptions(
+    { address, options }: LiveTunnel,
+    policy: string | undefined,
+  ): Promise<EndpointOptions> {
+    // The edge of a labelled tunnel has the policy.
+    if (policy === undefined || address.proto === undefined) return options
+    const { trafficPolicy: _, ...others } = options
+    const patched = { ...others, ...parseTrafficPolicy(address.proto, policy) }
+    await this.#options.binder.requirePolicy(this, patched, address)
+    return patched
   }
 
   #wireText(error: unknown): string {
@@ -369,15 +382,4 @@ export function wireText(error: unknown, log: Logger, session: string): string {
   if (error instanceof ProtocolError) return error.wireText
   log.error({ err: error, session }, 'agent request failed')
   return protocolError('unavailable').wireText
-}
-
-/** The options of a tunnel with another traffic policy; the same ones when the patch names none. */
-function patchedOptions(
-  { address: { proto }, options }: LiveTunnel,
-  policy: string | undefined,
-): EndpointOptions {
-  // The edge of a labelled tunnel has the policy.
-  if (policy === undefined || proto === undefined) return options
-  const { trafficPolicy: _, ...others } = options
-  return { ...others, ...parseTrafficPolicy(proto, policy) }
 }
