@@ -1,11 +1,10 @@
 import { type Document, LineCounter, parseDocument } from 'yaml'
 import { errorMessage } from '../base/error-message.ts'
 import { findNearest } from '../base/nearest.ts'
+import { MAX_POLICY_BYTES } from '../resources/endpoint-options.ts'
 import { type DocumentPath, PolicyError, type PolicyIssue } from './issue.ts'
 import { type Attachment, isHttp, PHASES, type PhaseName } from './phases.ts'
 
-/** The largest document, in bytes. */
-export const MAX_POLICY_BYTES = 256 * 1024
 /** In all phases together. */
 const MAX_RULES = 500
 const MAX_EXPRESSIONS = 50

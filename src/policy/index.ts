@@ -41,7 +41,6 @@ export {
 export { compileCondition } from './condition.ts'
 export type { PatternTemplate } from './config.ts'
 export { findCookieDomainMistake, type OwnsDomain } from './cookie-domains.ts'
-export { MAX_POLICY_BYTES } from './document.ts'
 export { type ActionStep, type CompiledRule, runRules } from './evaluate.ts'
 export {
   compileIpFile,

@@ -10,6 +10,7 @@ export { splitCredential } from './modules/basic-auth.ts'
 export { metadataError } from './modules/idp-metadata.ts'
 export { OAUTH_PROVIDERS } from './modules/oauth.ts'
 export { NAMEID_FORMATS } from './modules/saml.ts'
+export { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
 export { WEBHOOK_PROVIDERS } from './modules/webhook-verification.ts'
 export type { EndpointOption } from './option.ts'
 export { endpointOptions }
