@@ -7,7 +7,7 @@ import { fieldProblem, Problem, problem } from './problems.ts'
 /** The problem a caller sees for a thrown error; undefined for an unexpected error, which only the log describes. */
 export function toProblem(error: FastifyError, schema: unknown, bodyLimit: number): Problem | undefined {
   if (error instanceof Problem) return error
-  if (error instanceof InvalidValue) return invalidValue(error.field, error.message)
+  if (error instanceof InvalidValue) return invalidValue(error)
   if (error instanceof CertificateProblem)
     return fieldProblem(error.field, 'invalid_field', `${error.field}: ${error.message}`)
   if (error instanceof StoreUnavailable) return problem('storage')
@@ -26,10 +26,8 @@ export function toProblem(error: FastifyError, schema: unknown, bodyLimit: numbe
 }
 
 /** An invalid value; without a field the whole body is meant. */
-function invalidValue(field: string | undefined, sentence: string): Problem {
-  return field === undefined
-    ? problem('invalid_field', sentence)
-    : fieldProblem(field, 'invalid_field', sentence)
+function invalidValue({ field, message, mistake }: InvalidValue): Problem {
+  return field === undefined ? problem(mistake, message) : fieldProblem(field, mistake, message)
 }
 
 /** Formats a JSON pointer: `/acl/0` becomes `acl[0]`. */
@@ -63,8 +61,8 @@ function toValidationProblem(failure: FastifySchemaValidationError, schema: unkn
   }
   const sentence = describeFailure(failure, params)
   return path === ''
-    ? invalidValue(undefined, `The body ${sentence}.`)
-    : invalidValue(path, `${path} ${sentence}.`)
+    ? invalidValue(new InvalidValue(undefined, `The body ${sentence}.`))
+    : invalidValue(new InvalidValue(path, `${path} ${sentence}.`))
 }
 
 function describeFailure(failure: FastifySchemaValidationError, params: Record<string, unknown>): string {

@@ -116,7 +116,11 @@ export function relativizeError(part: string, error: unknown): unknown {
   const stripPrefix = (text: string) => (text.startsWith(prefix) ? text.slice(prefix.length) : text)
   const relativeField = (field: string) => (field.startsWith(prefix) ? stripPrefix(field) : undefined)
   if (error instanceof InvalidValue)
-    return new InvalidValue(error.field && relativeField(error.field), stripPrefix(error.message))
+    return new InvalidValue(
+      error.field && relativeField(error.field),
+      stripPrefix(error.message),
+      error.mistake,
+    )
   if (!(error instanceof Problem)) return error
   const { field, ...details } = error.details
   if (field === undefined) return error

@@ -432,6 +432,20 @@ export const catalogue = {
     next: 'It may have lost its connection; list the sessions and try again.',
     text: () => 'The agent did not answer in time. It may have lost its connection; try again.',
   },
+  cidr_invalid: {
+    code: 1406,
+    status: 400,
+    cause: 'The range of an IP policy rule is not in CIDR notation.',
+    next: 'Write an address with its mask, such as 10.0.0.0/8 or 2001:db8::/32.',
+    text: (sentence: string) => sentence,
+  },
+  cidr_not_lowest: {
+    code: 1409,
+    status: 400,
+    cause: 'The range of an IP policy rule does not begin with its lowest address.',
+    next: 'Write the lowest address of the range: 10.0.0.0/8, not 10.0.0.1/8.',
+    text: (sentence: string) => sentence,
+  },
   storage: {
     code: 1500,
     status: 503,

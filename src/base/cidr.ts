@@ -57,6 +57,11 @@ function parseIpv6(text: string): bigint {
   return [...front, ...middle, ...back].reduce((sum, part) => (sum << 16n) | BigInt(`0x${part}`), 0n)
 }
 
+/** The error of a range that does not begin with its lowest address. */
+export class HostBitsError extends Error {
+  override name = 'HostBitsError'
+}
+
 /**
  * Parses `address/bits`, or a single address as a range of one. Throws a sentence for anything else, also when the
  * address is not the lowest of its range.
@@ -78,7 +83,7 @@ export function parseCidr(text: string): Cidr {
     throw new Error(`/${mask} is not a mask of an ${mapped ? 'IPv4-mapped' : `IPv${parsed.family}`} address.`)
   const hostBits = BigInt(width - bits)
   if ((parsed.value >> hostBits) << hostBits !== parsed.value)
-    throw new Error(`"${text}" has bits set below its mask; write the lowest address of the range.`)
+    throw new HostBitsError(`"${text}" has bits set below its mask; write the lowest address of the range.`)
   return { family: parsed.family, base: parsed.value, bits, text: `${address.toLowerCase()}/${mask}` }
 }
 

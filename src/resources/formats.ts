@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { Type } from 'typebox'
-import { parseCidr } from '../base/cidr.ts'
+import { HostBitsError, parseCidr } from '../base/cidr.ts'
 import { formatTimestamp } from '../base/clock.ts'
 import { parseDomain, parseDomainPort } from '../base/domain.ts'
 import { parseAclRule } from './acl.ts'
@@ -21,7 +21,11 @@ import {
 export const REGIONS = ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'] as const
 export const region = emptyAsUnset(choice(REGIONS, 'us'))
 
-export const cidr = parsed(64, (value) => parseCidr(value).text)
+export const cidr = parsed(
+  64,
+  (value) => parseCidr(value).text,
+  (error) => (error instanceof HostBitsError ? 'cidr_not_lowest' : 'cidr_invalid'),
+)
 
 /** A DNS name that can be registered: not an IP address, and with valid punycode labels. */
 function parseOwnableDomain(text: string): string {

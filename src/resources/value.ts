@@ -9,12 +9,17 @@ import { prefixOf } from '../base/id.ts'
 export class InvalidValue extends Error {
   override name = 'InvalidValue'
   readonly field: string | undefined
+  readonly mistake: Mistake
 
-  constructor(field: string | undefined, message: string) {
+  constructor(field: string | undefined, message: string, mistake: Mistake = 'invalid_field') {
     super(message)
     this.field = field
+    this.mistake = mistake
   }
 }
+
+/** The mistakes that callers of the API tell apart by a code of their own, and the one for all others. */
+export type Mistake = 'invalid_field' | 'cidr_invalid' | 'cidr_not_lowest'
 
 /** What rendering a response needs beyond the record. */
 export interface RenderContext {
@@ -200,7 +205,11 @@ export function name(maxBytes: number, rule: (value: string) => string | undefin
 }
 
 /** Text normalized by `parse`, which throws an Error with the reason. */
-export function parsed(maxBytes: number, parse: (value: string) => string) {
+export function parsed(
+  maxBytes: number,
+  parse: (value: string) => string,
+  mistakeOf: (error: unknown) => Mistake = () => 'invalid_field',
+) {
   const base = text(maxBytes)
   return {
     ...base,
@@ -209,7 +218,7 @@ export function parsed(maxBytes: number, parse: (value: string) => string) {
       try {
         return parse(value)
       } catch (error) {
-        throw new InvalidValue(path, `${path}: ${errorMessage(error)}`)
+        throw new InvalidValue(path, `${path}: ${errorMessage(error)}`, mistakeOf(error))
       }
     },
   }

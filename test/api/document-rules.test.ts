@@ -126,6 +126,21 @@ test('IP policy rules: IPv4 and IPv6 ranges are normalized and unique within a p
       status: 409,
       what: `${cidr} twice`,
     })
+  for (const [cidr, code] of [
+    ['10.0.0.0/33', 'ERR_ADIT_1406'],
+    ['example.com', 'ERR_ADIT_1406'],
+    ['10.0.0.1/8', 'ERR_ADIT_1409'],
+    [8, 'ERR_ADIT_215'],
+  ] as const) {
+    const expected = { status: 400, field: 'cidr', what: `the range ${cidr}` }
+    const body = { ...duplicate, cidr }
+    const { body: rejection } = await assertRejected(
+      api,
+      () => api.call('POST', '/ip_policy_rules', { body }),
+      expected,
+    )
+    assert.equal(rejection.error_code, code)
+  }
   await assertRejected(
     api,
     () => api.call('POST', '/ip_policy_rules', { body: { ...duplicate, action: 'block' } }),
