@@ -262,8 +262,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     this.#partialHead.take()
     const scheme = this.connection.scheme === 'https' ? 'https' : 'http'
     // RFC 9113 section 3.3: prior knowledge is for connections without TLS alone.
-    if (this.#isNew && scheme === 'http' && HTTP2_PREFACE_HEAD.equals(input.subarray(0, size)))
-      return this.#switchToHttp2(input)
+    if (size === HTTP2_PREFACE_HEAD.length && this.#isNew && scheme === 'http')
+      if (HTTP2_PREFACE_HEAD.equals(input.subarray(0, size))) return this.#switchToHttp2(input)
     const head = parseRequestHead(input.toString('latin1', 0, size), scheme)
     if (head instanceof EdgeError) return this.#reject(head)
     this.#startExchange(head)
