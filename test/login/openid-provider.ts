@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { CookieClient } from '../support/browser-client.ts'
@@ -20,8 +20,19 @@ const { default: Provider } = await import('oidc-provider')
 /** The client secret of `app` and `other`, the applications registered at the provider. */
 export const CLIENT_SECRET = 'app-secret-app-secret-app-secret'
 
-/** Starts a real OpenID provider that accepts any login and password. */
-export async function startProvider(t: TestContext, redirectUri: string) {
+/** Starts a real OpenID provider that accepts any login and password. It gives refresh tokens for `offline_access`. */
+export async function startProvider(
+  t: TestContext,
+  redirectUri: string,
+  {
+    configuration = {},
+    intercept,
+  }: {
+    configuration?: Record<string, unknown>
+    /** Sees every request first; true when it responds itself. */
+    intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
+  } = {},
+) {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => server.close())
@@ -31,6 +42,7 @@ export async function startProvider(t: TestContext, redirectUri: string) {
       client_id,
       client_secret: CLIENT_SECRET,
       redirect_uris: [redirectUri],
+      grant_types: ['authorization_code', 'refresh_token'],
     })),
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },
     findAccount: (_context: unknown, id: string) => ({
@@ -45,8 +57,12 @@ export async function startProvider(t: TestContext, redirectUri: string) {
     }),
     cookies: { keys: ['test'] },
     features: { devInteractions: { enabled: true } },
+    ...configuration,
   })
-  server.on('request', provider.callback())
+  const respond = provider.callback()
+  server.on('request', (request, response) => {
+    if (intercept?.(request, response) !== true) respond(request, response)
+  })
   return { issuer }
 }
 

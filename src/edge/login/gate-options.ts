@@ -11,6 +11,7 @@ import type { SessionCookieCache } from './session-cookie-cache.ts'
 import type { SignIn } from './sign-in.ts'
 import type { Locate } from './started-session.ts'
 import type { Tickets } from './tickets.ts'
+import type { TokenRenewals } from './token-renewals.ts'
 
 /** What all gates share. */
 export interface GateDependencies {
@@ -24,6 +25,7 @@ export interface GateDependencies {
   readonly revocations: Revocations
   readonly liveSessions: LiveSessions
   readonly cookieCache: SessionCookieCache
+  readonly renewals: TokenRenewals
   readonly locate: Locate
   readonly clock: Clock
   readonly log: Logger

@@ -5,8 +5,8 @@ import type { Cookies } from './cookies.ts'
 import type { GateCookies } from './gate-cookies.ts'
 import type { GateOptions } from './gate-options.ts'
 import { revokeEverywhere } from './login-store.ts'
-import { openTokens, type ProviderTokens, sealTokens } from './provider-tokens.ts'
-import { toUserSubject } from './revocations.ts'
+import { openTokens, type StoredTokens, sealTokens, selectTokens } from './provider-tokens.ts'
+import { type Revocation, toUserSubject } from './revocations.ts'
 import { encryptScoped } from './scoped-seal.ts'
 import { createLifetime, type Session, type SessionEnd, type SessionLifetime } from './session.ts'
 import type { CachedSession } from './session-cookie-cache.ts'
@@ -15,6 +15,15 @@ import type { Ticket } from './tickets.ts'
 
 /** How long a browser keeps the cookie of a session that has ended. */
 const ENDED_SESSION_SECONDS = 86_400
+
+/** The tokens of a request. */
+export interface RequestTokens {
+  readonly tokens: StoredTokens
+  /** Whether they are newer than those of its cookies. */
+  readonly isRenewed: boolean
+}
+
+const NO_TOKENS: RequestTokens = { tokens: {}, isRenewed: false }
 
 /** The sessions of one gate: each is in a cookie of its visitor, and ends by its lifetime or by a revocation. */
 export class GateSessions {
@@ -63,19 +72,32 @@ export class GateSessions {
   }
 
   /** What policies read about the session of an admitted request. */
-  describe(cachedSession: CachedSession, cookies: Cookies, nowSeconds: number): VisitorSession {
-    const { id, since, follows } = cachedSession.session
+  describe({ id, since, follows }: Session, tokens: StoredTokens, nowSeconds: number): VisitorSession {
     return {
       id,
       expiresAt: this.#lifetime.expiresAt(since, nowSeconds) * 1000,
       follows,
-      tokens: this.#openTokens(cachedSession, cookies),
+      tokens: selectTokens(tokens, this.#options.requiredTokens),
     }
   }
 
-  #openTokens(cachedSession: CachedSession, cookies: Cookies): ProviderTokens {
-    const { requiredTokens, seal } = this.#options
-    if (requiredTokens.length === 0) return {}
+  /** The tokens that a request goes on with. */
+  findTokens(cachedSession: CachedSession, cookies: Cookies): RequestTokens {
+    const { requiredTokens, renewals } = this.#options
+    if (requiredTokens.length === 0) return NO_TOKENS
+    const opened = this.#openTokens(cachedSession, cookies)
+    const tokens = renewals.newest(cachedSession.session.id, opened)
+    return { tokens, isRenewed: tokens !== opened }
+  }
+
+  /** Renews tokens that are about to expire; undefined when the request need not wait. */
+  renewTokens(session: Session, tokens: StoredTokens): Promise<void> | undefined {
+    const { renewals, signIn } = this.#options
+    return renewals.renew(session, tokens, { signIn, onRevoked: () => this.#end(session) })
+  }
+
+  #openTokens(cachedSession: CachedSession, cookies: Cookies): StoredTokens {
+    const { seal } = this.#options
     const sealed = this.#cookies.readTokens(cookies)
     if (cachedSession.tokens?.sealed !== sealed) {
       const opened = openTokens(seal, cachedSession.session.id, sealed) ?? {}
@@ -116,11 +138,12 @@ export class GateSessions {
     const cookie = { id: session.id, sealed: encryptScoped(this.#options.seal, 'session', session) }
     const seconds = this.#cookieSeconds(session)
     return (
-      this.#cookies.formatSession(exchange, cookie, seconds) + this.#formatTokens(exchange, session, tokens)
+      this.#cookies.formatSession(exchange, cookie, seconds) + this.formatTokens(exchange, session, tokens)
     )
   }
 
-  #formatTokens(exchange: Exchange, session: Session, tokens: ProviderTokens | undefined): string {
+  /** The fields that set the cookies of tokens, or delete those of earlier ones when they are too large. */
+  formatTokens(exchange: Exchange, session: Session, tokens: StoredTokens | undefined): string {
     const { requiredTokens, log, scopeId, seal } = this.#options
     if (requiredTokens.length === 0) return ''
     const sealed = tokens && sealTokens(seal, session.id, tokens)
@@ -156,18 +179,28 @@ export class GateSessions {
   }
 
   /** Revokes a session on all nodes. */
-  async revoke({ id, since }: Session): Promise<void> {
+  async revoke(session: Session): Promise<void> {
     const { clock, revocations, store } = this.#options
-    const { scopeId } = this.scope
-    await revokeEverywhere(
-      { store, revocations, now: clock.now() },
-      {
-        scopeId,
-        subject: id,
-        latestStart: since * 1000,
-        expiresAt: (since + this.#lifetime.maxSeconds) * 1000,
-      },
-    )
+    await revokeEverywhere({ store, revocations, now: clock.now() }, this.#toRevocation(session))
+  }
+
+  /** Ends a session that the provider has ended; without the database at least on this node. */
+  #end(session: Session): void {
+    const { clock, revocations, store, log, scopeId } = this.#options
+    const revocation = this.#toRevocation(session)
+    revocations.add(revocation, clock.now())
+    store
+      .revoke(revocation)
+      .catch((err: unknown) => log.warn({ err, scopeId }, 'session not ended on other nodes'))
+  }
+
+  #toRevocation({ id, since }: Session): Revocation {
+    return {
+      scopeId: this.scope.scopeId,
+      subject: id,
+      latestStart: since * 1000,
+      expiresAt: (since + this.#lifetime.maxSeconds) * 1000,
+    }
   }
 
   #nowSeconds(): number {

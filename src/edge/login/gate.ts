@@ -11,7 +11,7 @@ import { pageFields, renderPage } from '../visitor-page.ts'
 import { Cookies } from './cookies.ts'
 import { GateCookies, isSecure, type PendingSignIn } from './gate-cookies.ts'
 import type { GateOptions } from './gate-options.ts'
-import { GateSessions } from './gate-sessions.ts'
+import { GateSessions, type RequestTokens } from './gate-sessions.ts'
 import { consumeOnce } from './login-store.ts'
 import { withTimeout } from './provider-fetch.ts'
 import { sanitizeReturnPath, toLocation } from './return-to.ts'
@@ -50,14 +50,20 @@ export function createGate(options: GateOptions): Gate {
     throw new SignInError('this sign-in has already been used; open the page again')
   }
 
-  function admitRequest(exchange: Exchange, cookies: Cookies, cachedSession: CachedSession): undefined {
+  function admitRequest(
+    exchange: Exchange,
+    cookies: Cookies,
+    cachedSession: CachedSession,
+    { tokens, isRenewed }: RequestTokens,
+  ): undefined {
     const { session, fields: identityFields } = cachedSession
     const nowSeconds = Math.floor(clock.now() / 1000)
     sessions.reportActivity(cachedSession, nowSeconds)
+    if (isRenewed) addToResponse(exchange, sessions.formatTokens(exchange, session, tokens))
     cookies.hide(gateCookies.isOwn)
     for (const field of identityFields) exchange.fields.append(field)
     exchange.identity = session.identity
-    exchange.visitorSession = sessions.describe(cachedSession, cookies, nowSeconds)
+    exchange.visitorSession = sessions.describe(session, tokens, nowSeconds)
     exchange.note('oauth.decision', 'allow')
     exchange.note('oauth.user.id', session.identity.id)
     exchange.note('oauth.user.name', session.identity.name)
@@ -67,14 +73,20 @@ export function createGate(options: GateOptions): Gate {
         sessions.isAlive({ ...session, seen }),
       )
     // RFC 6455 section 4.2.2: the response that accepts a WebSocket may set cookies too.
-    if (settings.inactivity_timeout > 0 && nowSeconds > session.seen) {
-      const renewedCookie = sessions.renew(exchange, { ...session, seen: nowSeconds })
-      exchange.onResponse(({ fields }) => {
-        fields.add('Set-Cookie', renewedCookie.slice('Set-Cookie: '.length, -2))
-        return undefined
-      })
-    }
+    if (settings.inactivity_timeout > 0 && nowSeconds > session.seen)
+      addToResponse(exchange, sessions.renew(exchange, { ...session, seen: nowSeconds }))
     return undefined
+  }
+
+  /** Admits a request whose tokens were to be renewed, unless the provider has ended the session. */
+  function admitRenewed(
+    exchange: Exchange,
+    cookies: Cookies,
+    cachedSession: CachedSession,
+  ): Promise<EdgeResponse> | undefined {
+    return sessions.isAlive(cachedSession.session)
+      ? admitRequest(exchange, cookies, cachedSession, sessions.findTokens(cachedSession, cookies))
+      : beginSignIn(exchange, undefined)
   }
 
   async function beginSignIn(exchange: Exchange, follows: SessionEnd | undefined): Promise<EdgeResponse> {
@@ -175,11 +187,24 @@ export function createGate(options: GateOptions): Gate {
     const cachedSession = sessions.find(exchange, cookies)
     if (cachedSession === undefined) return beginSignIn(exchange, undefined).catch(throwLoginError)
     const { session } = cachedSession
-    return sessions.isAlive(session)
-      ? admitRequest(exchange, cookies, cachedSession)
-      : beginSignIn(exchange, sessions.findEnd(session)).catch(throwLoginError)
+    if (!sessions.isAlive(session))
+      return beginSignIn(exchange, sessions.findEnd(session)).catch(throwLoginError)
+    const requestTokens = sessions.findTokens(cachedSession, cookies)
+    const renewal = sessions.renewTokens(session, requestTokens.tokens)
+    return renewal === undefined
+      ? admitRequest(exchange, cookies, cachedSession, requestTokens)
+      : renewal.then(() => admitRenewed(exchange, cookies, cachedSession)).catch(throwLoginError)
   }
   return { scopeId, version, signIn, requiredTokens: options.requiredTokens, step }
+}
+
+/** Adds Set-Cookie lines to the response of the upstream. */
+function addToResponse(exchange: Exchange, lines: string): void {
+  exchange.onResponse(({ fields }) => {
+    for (const line of lines.split('\r\n'))
+      if (line !== '') fields.add('Set-Cookie', line.slice('Set-Cookie: '.length))
+    return undefined
+  })
 }
 
 function digestSecret(secret: string): string {

@@ -39,6 +39,7 @@ import { SessionCookieCache } from './session-cookie-cache.ts'
 import type { SignIn } from './sign-in.ts'
 import type { Locate } from './started-session.ts'
 import { createTickets } from './tickets.ts'
+import { RENEWAL_WAIT_MS, TokenRenewals } from './token-renewals.ts'
 
 export type { LoginStore } from './login-store.ts'
 export type { OauthEndpoints } from './oauth-providers.ts'
@@ -61,6 +62,8 @@ export interface LoginOptions {
   readonly callbackLimit?: number
   /** How long a visitor waits for a provider. */
   readonly providerTimeoutMs?: number
+  /** How long a request waits until its tokens are renewed. */
+  readonly renewalWaitMs?: number
 }
 
 /** The login service with its host, where providers redirect visitors back to. */
@@ -80,6 +83,8 @@ export function createLogins(options: LoginOptions): LoginService {
   const revocations = new Revocations()
   const tickets = createTickets({ seal, clock })
   const liveSessions = new LiveSessions()
+  const log = options.log ?? silentLog
+  const waitMs = options.renewalWaitMs ?? RENEWAL_WAIT_MS
   const shared = {
     seal,
     tickets,
@@ -87,9 +92,10 @@ export function createLogins(options: LoginOptions): LoginService {
     store,
     revocations,
     clock,
-    log: options.log ?? silentLog,
+    log,
     providerTimeoutMs,
     liveSessions,
+    renewals: new TokenRenewals({ clock, log, store, providerTimeoutMs, waitMs }),
     locate: options.locate ?? (() => undefined),
     cookieCache: new SessionCookieCache(seal),
   }
@@ -210,7 +216,16 @@ export function createLogins(options: LoginOptions): LoginService {
     close: () => workers.close(),
 
     host: (policy) =>
-      createLoginHost({ policy, tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs }),
+      createLoginHost({
+        policy,
+        tickets,
+        replayGuard,
+        gates,
+        samlProviders,
+        limit,
+        clock,
+        providerTimeoutMs,
+      }),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts'
 import { parseHostPort } from '../../base/hostport.ts'
 import type { Core } from '../core.ts'
 import { edgeError } from '../errors.ts'
@@ -13,7 +14,7 @@ import type { CallbackLimit } from './callback-limit.ts'
 import { isProviderCallback } from './callback-paths.ts'
 import type { Gate } from './gate.ts'
 import { withTimeout } from './provider-fetch.ts'
-import { selectTokens } from './provider-tokens.ts'
+import { toStoredTokens } from './provider-tokens.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import type { SamlServiceProvider } from './saml.ts'
 import { SignInError, throwLoginError } from './sign-in.ts'
@@ -37,10 +38,11 @@ export function createLoginHost(options: {
   /** The SAML service provider of a route's step. */
   samlProviders: Pick<WeakMap<RequestStep, SamlServiceProvider>, 'get'>
   limit: CallbackLimit
+  clock: Clock
   /** How long a visitor waits for the provider. */
   providerTimeoutMs: number
 }): HttpEntry {
-  const { tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs } = options
+  const { tickets, replayGuard, gates, samlProviders, limit, clock, providerTimeoutMs } = options
   const route: HttpRoute = {
     id: 'login',
     admission: undefined,
@@ -113,7 +115,9 @@ export function createLoginHost(options: {
     const response = { path, query, state: sealedState }
     const completed = await withTimeout(gate.signIn.complete(response, state), providerTimeoutMs)
     const tokens =
-      gate.requiredTokens.length > 0 ? selectTokens(completed.tokens, gate.requiredTokens) : undefined
+      gate.requiredTokens.length > 0
+        ? toStoredTokens(completed.grant, gate.requiredTokens, Math.floor(clock.now() / 1000))
+        : undefined
     return tickets.ticketUrl(state, completed.identity, { ...(tokens && { tokens }) })
   }
 

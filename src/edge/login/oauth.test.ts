@@ -9,7 +9,7 @@ import { faults } from '../testing/openid-provider.ts'
 import { ALLOW_EVERYONE, type AllowRules } from './allow-rules.ts'
 import { createOauthSignIn } from './oauth.ts'
 import { getProvider, type OauthProviderName, oauthProviders } from './oauth-providers.ts'
-import { ProviderUnavailable, SignInError } from './sign-in.ts'
+import { GrantRevoked, ProviderUnavailable, SignInError } from './sign-in.ts'
 
 const IDP = 'https://idp.adit.localhost'
 
@@ -130,7 +130,7 @@ async function start(
       { path, query: new URLSearchParams({ state: 'the-state', ...parameters }), state: 'the-state' },
       signInMemory,
     )
-  return { observed, url, memory, complete }
+  return { observed, url, memory, complete, signIn }
 }
 
 for (const name of OAUTH_PROVIDERS)
@@ -273,4 +273,43 @@ test('a response on the redirect URI of another provider is not redeemed', async
     await assert.rejects(complete(undefined, path), SignInError, path)
   assert.equal(observed.form.size, 0)
   assert.equal((await complete()).identity.id, '42')
+})
+
+const ada = { id: '42', name: 'Ada', email: '', groups: [], claims: {} }
+
+test('tokens are renewed, and their lifetime is read from JSON and from forms', async (t) => {
+  for (const token of [
+    { access_token: 'new', refresh_token: 'next', expires_in: '3600' },
+    'access_token=new&refresh_token=next&expires_in=3600',
+  ]) {
+    const { signIn, observed } = await start(t, 'github', { fixture: { token, about: {} } })
+
+    const { tokens, lifetimes } = await signIn.renew('current', ada)
+
+    assert.deepEqual(tokens, { access_token: 'new', refresh_token: 'next' })
+    assert.ok(lifetimes.access_token! > 3590)
+    assert.deepEqual(
+      [observed.form.get('grant_type'), observed.form.get('refresh_token')],
+      ['refresh_token', 'current'],
+    )
+  }
+})
+
+test('only the word of the provider says that a refresh token is not valid any more', async (t) => {
+  const cases: [string | object, boolean][] = [
+    [{ error: 'invalid_grant' }, true],
+    ['error=bad_refresh_token&error_description=expired', true],
+    [{ error: 'invalid_client' }, false],
+    [{}, false],
+    ['<html>Sorry</html>', false],
+  ]
+  for (const [token, revoked] of cases) {
+    const fixture = { token: token as ProviderFixture['token'], about: {} }
+    const { signIn } = await start(t, 'github', { fixture })
+
+    const error: unknown = await signIn.renew('current', ada).catch((error: unknown) => error)
+
+    assert.ok(error instanceof SignInError)
+    assert.equal(error instanceof GrantRevoked, revoked, JSON.stringify(token))
+  }
 })

@@ -4,7 +4,8 @@ import { type AllowRules, requireAllowed } from './allow-rules.ts'
 import { providerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { type OauthProvider, type OauthProviderName, toObject } from './oauth-providers.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
-import { readTokens } from './provider-tokens.ts'
+import { readGrant } from './provider-tokens.ts'
+import { rejectRenewal } from './reject-renewal.ts'
 import { recall, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
 
 export interface OauthOptions {
@@ -96,8 +97,11 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
       const identity = { ...provider.readIdentity(documents), claims: toObject(documents.user) }
       if (identity.id === '') throw new SignInError('the provider did not identify you')
       requireAllowed(identity, options.allow)
-      return { identity: { ...identity, groups: [], claims: {} }, tokens: readTokens(tokens) }
+      return { identity: { ...identity, groups: [], claims: {} }, grant: readGrant(tokens) }
     },
+
+    renew: (refreshToken) =>
+      client.refreshTokenGrant(config, refreshToken).then(readGrant).catch(rejectRenewal),
   }
 }
 
@@ -113,10 +117,17 @@ function normalizeTokenResponses(fetch: ProviderFetch): ProviderFetch {
       ? (JSON.parse(text) as Record<string, unknown>)
       : Object.fromEntries(new URLSearchParams(text))
     const { access_token, refresh_token, error, error_description } = parameters
+    const expires_in = Number(parameters.expires_in)
     const rejected = typeof access_token !== 'string'
     const body = rejected
-      ? { error: error ?? 'invalid_grant', error_description }
-      : { access_token, token_type: 'bearer', ...(typeof refresh_token === 'string' && { refresh_token }) }
+      ? // Not `invalid_grant`, which would end a session, for a response that says nothing.
+        { error: typeof error === 'string' ? error : 'invalid_response', error_description }
+      : {
+          access_token,
+          token_type: 'bearer',
+          ...(typeof refresh_token === 'string' && { refresh_token }),
+          ...(expires_in > 0 && Number.isFinite(expires_in) && { expires_in }),
+        }
     return Response.json(body, { status: rejected && response.ok ? 400 : response.status })
   }
 }

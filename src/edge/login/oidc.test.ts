@@ -326,3 +326,21 @@ test('sign-out redirects to the provider if it has an end_session_endpoint', asy
   behaviour.description = { end_session_endpoint: undefined }
   assert.equal(await createSignIn().logoutUrl?.(identity), undefined)
 })
+
+test('a renewed ID token has to be valid and for the same person', async (t) => {
+  const ada = { id: 'ada', name: '', email: '', groups: [], claims: {} }
+  const otherKey = { ...firstKey, privateKey: secondKey.privateKey }
+  const renew = async (change: Partial<ProviderBehaviour> = {}) => {
+    const provider = await start(t)
+    Object.assign(provider.behaviour, change)
+    return provider.createSignIn().renew('current', ada)
+  }
+
+  const { tokens, lifetimes } = await renew()
+
+  assert.equal(tokens.identity_token?.split('.').length, 3)
+  assert.equal(lifetimes.identity_token, 300)
+  assert.ok(await renew({ token: (response) => respondWithToken(response, undefined) }))
+  for (const change of [withClaims({ sub: 'eve' }), withClaims({ azp: 'other' }), { key: otherKey }])
+    await assert.rejects(renew(change), SignInError)
+})

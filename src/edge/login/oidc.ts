@@ -4,7 +4,8 @@ import type { Outbound } from '../../base/outbound/outbound.ts'
 import { type AllowRules, listClaims, readClaim, requireAllowed } from './allow-rules.ts'
 import { issuerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { createProviderDocuments } from './provider-documents.ts'
-import { readTokens } from './provider-tokens.ts'
+import { readGrant } from './provider-tokens.ts'
+import { rejectRenewal } from './reject-renewal.ts'
 import { type Identity, recall, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
 
 const CLOCK_SKEW_SECONDS = 60
@@ -79,6 +80,14 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     return client.fetchUserInfo(config, accessToken, claims.sub).catch(rejectResponse)
   }
 
+  /** Verifies what the library does not; the token is valid. */
+  function verifyClaims({ iat, azp }: client.IDToken): void {
+    if (iat > clock.now() / 1000 + CLOCK_SKEW_SECONDS)
+      rejectResponse(new Error('the token was issued in the future'))
+    if (azp !== undefined && azp !== clientId)
+      rejectResponse(new Error('the token was issued to another client'))
+  }
+
   return {
     label: clientId,
     describeProvider: async () => ({ name: issuer.hostname, url: options.issuer }),
@@ -117,16 +126,25 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       const claims = tokens.claims()
       if (claims === undefined || claims.sub === '')
         throw new SignInError('the provider did not identify you')
-      if (claims.iat > clock.now() / 1000 + CLOCK_SKEW_SECONDS)
-        rejectResponse(new Error('the token was issued in the future'))
-      if (claims.azp !== undefined && claims.azp !== clientId)
-        rejectResponse(new Error('the token was issued to another client'))
+      verifyClaims(claims)
       const identity = toIdentity({
         ...(await fetchMissingClaims(config, tokens.access_token, claims)),
         ...claims,
       })
       requireAllowed(identity, allow)
-      return { identity, tokens: readTokens(tokens) }
+      return { identity, grant: readGrant(tokens) }
+    },
+
+    async renew(refreshToken, { id }) {
+      const config = await loadConfiguration()
+      const tokens = await client.refreshTokenGrant(config, refreshToken).catch(rejectRenewal)
+      const claims = tokens.claims()
+      if (claims !== undefined) {
+        // OpenID Connect Core section 12.2.
+        if (claims.sub !== id) rejectResponse(new Error('the token was issued for another person'))
+        verifyClaims(claims)
+      }
+      return readGrant(tokens)
     },
 
     async logoutUrl() {

@@ -1,5 +1,5 @@
 import type { ProviderTokenName } from '../modules/login.ts'
-import type { Seal } from './seal.ts'
+import { type Seal, sealedLength } from './seal.ts'
 
 /** What a provider gave for a visitor. */
 export type ProviderTokens = { readonly [N in ProviderTokenName]?: string }
@@ -13,20 +13,48 @@ const MAX_COOKIE_LENGTH = 3000
  */
 export const MAX_TOKEN_COOKIES = 2
 
-/** The tokens in the response of a token endpoint. */
-export function readTokens({
-  access_token,
-  refresh_token,
-  id_token,
-}: {
-  readonly access_token: string
-  readonly refresh_token?: string
-  readonly id_token?: string
-}): ProviderTokens {
+/** A token that expires while its session goes on. */
+type ExpiringToken = Exclude<ProviderTokenName, 'refresh_token'>
+
+/** What a token endpoint gave. */
+export interface TokenGrant {
+  readonly tokens: ProviderTokens
+  /** Seconds for which a token is valid; absent where the provider does not say. */
+  readonly lifetimes: { readonly [N in ExpiringToken]?: number }
+}
+
+/** Tokens as they are stored with a session; those of earlier releases have no times. Wall-clock seconds. */
+export interface StoredTokens extends ProviderTokens {
+  readonly issued_at?: number
+  /** Absent where no stored token expires, or there is no refresh token. */
+  readonly renew_at?: number
+}
+
+/** How long before its end a token is renewed, so that an upstream has time to use it. */
+const RENEWAL_MARGIN_SECONDS = 60
+/** A token that is only valid for seconds does not cost a renewal for every request. */
+const MIN_RENEWAL_SECONDS = 5
+
+/** Reads the response of a token endpoint. */
+export function readGrant(
+  response: { readonly access_token: string; readonly refresh_token?: string; readonly id_token?: string } & {
+    expiresIn(): number | undefined
+    claims(): { readonly exp: number; readonly iat: number } | undefined
+  },
+): TokenGrant {
+  const { access_token, refresh_token, id_token } = response
+  const expiresIn = response.expiresIn()
+  const claims = response.claims()
   return {
-    access_token,
-    ...(refresh_token !== undefined && { refresh_token }),
-    ...(id_token !== undefined && { identity_token: id_token }),
+    tokens: {
+      access_token,
+      ...(refresh_token !== undefined && { refresh_token }),
+      ...(id_token !== undefined && { identity_token: id_token }),
+    },
+    lifetimes: {
+      ...(expiresIn !== undefined && { access_token: expiresIn }),
+      ...(claims !== undefined && { identity_token: claims.exp - claims.iat }),
+    },
   }
 }
 
@@ -37,15 +65,34 @@ export function selectTokens(tokens: ProviderTokens, names: readonly ProviderTok
   )
 }
 
+/** The named tokens as a session stores them, with what renews them unless that is too large for cookies. */
+export function toStoredTokens(
+  { tokens, lifetimes }: TokenGrant,
+  names: readonly ProviderTokenName[],
+  nowSeconds: number,
+): StoredTokens {
+  const named = { ...selectTokens(tokens, names), issued_at: nowSeconds }
+  const { refresh_token } = tokens
+  const known = names.flatMap((name) => (name === 'refresh_token' ? [] : (lifetimes[name] ?? [])))
+  if (refresh_token === undefined || known.length === 0) return named
+  const lifetime = Math.min(...known)
+  const delay = Math.max(lifetime - RENEWAL_MARGIN_SECONDS, Math.floor(lifetime / 2), MIN_RENEWAL_SECONDS)
+  const renewable = { ...named, refresh_token, renew_at: nowSeconds + delay }
+  return fitsCookies(JSON.stringify(renewable)) ? renewable : named
+}
+
 /** Seals tokens for one owner, such as a session; undefined when they are too large for cookies. */
-export function sealTokens(seal: Seal, ownerId: string, tokens: ProviderTokens): string | undefined {
-  const text = seal.encrypt(sealPurpose(ownerId), tokens)
-  return text.length <= MAX_TOKEN_COOKIES * MAX_COOKIE_LENGTH ? text : undefined
+export function sealTokens(seal: Seal, ownerId: string, tokens: StoredTokens): string | undefined {
+  return fitsCookies(JSON.stringify(tokens)) ? seal.encrypt(sealPurpose(ownerId), tokens) : undefined
+}
+
+function fitsCookies(text: string): boolean {
+  return sealedLength(Buffer.byteLength(text)) <= MAX_TOKEN_COOKIES * MAX_COOKIE_LENGTH
 }
 
 /** Opens the tokens of an owner; undefined for what was sealed for another one. */
-export function openTokens(seal: Seal, ownerId: string, text: string): ProviderTokens | undefined {
-  return seal.decrypt<ProviderTokens>(sealPurpose(ownerId), text)
+export function openTokens(seal: Seal, ownerId: string, text: string): StoredTokens | undefined {
+  return seal.decrypt<StoredTokens>(sealPurpose(ownerId), text)
 }
 
 /** The values of the cookies that hold a sealed text. */

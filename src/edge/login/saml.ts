@@ -118,6 +118,8 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       throw new SignInError('the identity provider used a response method that is not supported')
     },
 
+    renew: () => Promise.reject(new SignInError('SAML has no tokens that could be renewed')),
+
     metadata: () => writer.metadata(),
 
     async consumeResponse(form, serves) {

@@ -11,6 +11,11 @@ export interface Seal {
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
+/** How long a value is when it is sealed, from the bytes of its JSON text. */
+export function sealedLength(bytes: number): number {
+  return Math.ceil(((NONCE_BYTES + TAG_BYTES + bytes) * 4) / 3)
+}
+
 /** AES-256-GCM. The purpose is authenticated too, so that one cookie never passes as another. */
 export function createSeal(secret: Secret<Buffer>): Seal {
   const key = Buffer.from(hkdfSync('sha256', secret.reveal(), '', 'adit login', 32))

@@ -1,6 +1,6 @@
 import type { HeaderField } from '../message/fields.ts'
 import { createIdentityFields } from './identity-fields.ts'
-import type { ProviderTokens } from './provider-tokens.ts'
+import type { StoredTokens } from './provider-tokens.ts'
 import { decryptScoped } from './scoped-seal.ts'
 import type { Seal } from './seal.ts'
 import type { Session } from './session.ts'
@@ -13,7 +13,7 @@ export interface CachedSession {
   /** The last interval in which the activity of the session was reported. */
   reportedInterval: number
   /** The tokens that the last request had with it, and their sealed text. */
-  tokens: { readonly sealed: string; readonly opened: ProviderTokens } | undefined
+  tokens: { readonly sealed: string; readonly opened: StoredTokens } | undefined
 }
 
 const MAX_ENTRIES = 2000

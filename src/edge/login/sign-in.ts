@@ -1,6 +1,6 @@
 import type { UserProfile } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
-import type { ProviderTokens } from './provider-tokens.ts'
+import type { TokenGrant } from './provider-tokens.ts'
 
 /** The identity of a signed-in visitor. */
 export interface Identity {
@@ -18,7 +18,7 @@ export interface Identity {
 /** A verified response of a provider. */
 export interface CompletedSignIn {
   readonly identity: Identity
-  readonly tokens: ProviderTokens
+  readonly grant: TokenGrant
 }
 
 /** What a protocol must remember until the visitor returns. */
@@ -50,6 +50,11 @@ export interface SignIn {
   begin(memory: SignInMemory, state: string): Promise<string>
   /** Verifies a response and returns who signed in; throws `SignInError` with a message for the visitor. */
   complete(response: ProviderResponse, memory: SignInMemory): Promise<CompletedSignIn>
+  /**
+   * Renews tokens of this person; throws `GrantRevoked` when the provider does not accept the refresh token any more, and
+   * `SignInError` when it cannot be known.
+   */
+  renew(refreshToken: string, identity: Identity): Promise<TokenGrant>
   /** Where to continue for a sign-out at the provider, if it supports that. */
   logoutUrl?(identity: Identity): Promise<string | undefined>
   /** Whether the provider has signed this person out since then (wall-clock seconds). */
@@ -75,6 +80,11 @@ export class ProviderUnavailable extends SignInError {
   constructor(options?: ErrorOptions) {
     super('the identity provider cannot be reached right now; try again in a moment', options)
   }
+}
+
+/** The provider has withdrawn what it gave for a visitor, who has to sign in again. */
+export class GrantRevoked extends SignInError {
+  override name = 'GrantRevoked'
 }
 
 /** Distinguishes an unreachable provider from an invalid response, however deeply the library wraps the cause. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { CALLBACK_PATH, CALLBACK_QUERY } from '../sign-in-target.ts'
 import { fitIdentity, fitsCookie } from './identity-size.ts'
-import { openTokens, type ProviderTokens, sealTokens } from './provider-tokens.ts'
+import { openTokens, type StoredTokens, sealTokens } from './provider-tokens.ts'
 import { toLocation } from './return-to.ts'
 import { decryptScoped, encryptScoped } from './scoped-seal.ts'
 import type { Seal } from './seal.ts'
@@ -43,7 +43,7 @@ export interface Ticket extends Omit<SignInOrigin, 'path'> {
   readonly returnTo: string
   readonly at: number
   /** What the provider gave; undefined when that is not needed or too large. */
-  readonly tokens: ProviderTokens | undefined
+  readonly tokens: StoredTokens | undefined
 }
 
 /**
@@ -58,7 +58,7 @@ export interface Tickets {
   ticketUrl(
     origin: SignInOrigin,
     identity: Identity,
-    options?: { readonly returnTo?: string; readonly tokens?: ProviderTokens },
+    options?: { readonly returnTo?: string; readonly tokens?: StoredTokens },
   ): string
   /** Throws `SignInError` for anything but a ticket of the last minute. */
   openTicket(query: URLSearchParams): Ticket

@@ -1,0 +1,174 @@
+import type { Clock } from '../../base/clock.ts'
+import { deleteOldest } from '../../base/delete-oldest.ts'
+import { errorMessage } from '../../base/error-message.ts'
+import type { Logger } from '../../base/log.ts'
+import type { LoginStore } from './login-store.ts'
+import { withTimeout } from './provider-fetch.ts'
+import { type StoredTokens, toStoredTokens } from './provider-tokens.ts'
+import type { Session } from './session.ts'
+import { GrantRevoked, type SignIn } from './sign-in.ts'
+
+/** How long a request waits for a provider that is slow. */
+export const RENEWAL_WAIT_MS = 5000
+const MIN_RETRY_MS = 5000
+const MAX_RETRY_MS = 300_000
+/** How long other processes leave a renewal to the one that has begun it: until its result is in the browser. */
+const CLAIM_MS = 300_000
+/** How long a renewal waits for the database. */
+const CLAIM_WAIT_MS = 1000
+/** Sessions whose tokens were renewed here, and whose browsers may still send the earlier ones. */
+const MAX_ENTRIES = 2000
+
+/** The tokens of a session in this process. */
+interface Renewal {
+  /** The newest tokens; undefined until they have been renewed here. */
+  tokens: StoredTokens | undefined
+  /** Settles when requests go on, whether or not the provider has responded. */
+  pending: Promise<void> | undefined
+  /** The time of issue of the tokens whose renewal was claimed for this process. */
+  claimed: number | undefined
+  /** Consecutive ones. */
+  failures: number
+  /** Monotonic milliseconds. */
+  retryAt: number
+}
+
+type RenewableTokens = StoredTokens & { readonly refresh_token: string }
+
+interface RenewalContext {
+  readonly signIn: SignIn
+  /** The provider does not accept the refresh token any more. */
+  onRevoked(): void
+}
+
+/**
+ * Renews the tokens that providers gave for visitors (decision 262). Providers that rotate refresh tokens accept each
+ * once, and may end the session of a visitor that sends one twice. So the requests of a session share a renewal, those
+ * that still have the earlier cookies get its result, and only one process begins it.
+ */
+export class TokenRenewals {
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #store: LoginStore
+  readonly #providerTimeoutMs: number
+  readonly #waitMs: number
+  readonly #renewals = new Map<string, Renewal>()
+
+  constructor(options: {
+    readonly clock: Clock
+    readonly log: Logger
+    readonly store: LoginStore
+    readonly providerTimeoutMs: number
+    readonly waitMs: number
+  }) {
+    this.#clock = options.clock
+    this.#log = options.log
+    this.#store = options.store
+    this.#providerTimeoutMs = options.providerTimeoutMs
+    this.#waitMs = options.waitMs
+  }
+
+  /** The tokens of a request, or those that have replaced them. */
+  newest(sessionId: string, tokens: StoredTokens): StoredTokens {
+    if (tokens.issued_at === undefined) return tokens
+    const renewed = this.#renewals.get(sessionId)?.tokens
+    return renewed !== undefined && (renewed.issued_at ?? 0) > tokens.issued_at ? renewed : tokens
+  }
+
+  /** Renews tokens that are due; the promise settles when the request can go on. Undefined when nothing is to wait for. */
+  renew(session: Session, tokens: StoredTokens, context: RenewalContext): Promise<void> | undefined {
+    const { refresh_token: refreshToken, renew_at: renewAt } = tokens
+    if (refreshToken === undefined || renewAt === undefined || this.#nowSeconds() < renewAt) return undefined
+    const renewal = this.#findOrCreate(session.id)
+    if (renewal.pending === undefined && this.#clock.monotonic() < renewal.retryAt) return undefined
+    renewal.pending ??= this.#start(renewal, session, { ...tokens, refresh_token: refreshToken }, context)
+    // A provider that failed before is asked again without a request that waits for it.
+    return renewal.failures > 0 ? undefined : renewal.pending
+  }
+
+  #start(
+    renewal: Renewal,
+    session: Session,
+    tokens: RenewableTokens,
+    context: RenewalContext,
+  ): Promise<void> {
+    const work = this.#run(renewal, session, tokens, context).finally(() => {
+      renewal.pending = undefined
+    })
+    return withTimeout(work, this.#waitMs).catch(() => undefined)
+  }
+
+  async #run(
+    renewal: Renewal,
+    session: Session,
+    tokens: RenewableTokens,
+    { signIn, onRevoked }: RenewalContext,
+  ): Promise<void> {
+    const { scopeId } = session
+    if (!(await this.#claim(renewal, session.id, tokens.issued_at ?? 0))) {
+      // The result is on its way to the browser. Until it arrives, requests go on with the tokens that they have.
+      this.#postpone(renewal, MIN_RETRY_MS)
+      return
+    }
+    try {
+      const renewing = signIn.renew(tokens.refresh_token, session.identity)
+      const grant = await withTimeout(renewing, this.#providerTimeoutMs)
+      // A provider may keep the refresh token, and leave out the ID token.
+      const { issued_at: _, renew_at: __, ...earlier } = tokens
+      renewal.tokens = toStoredTokens(
+        { ...grant, tokens: { ...earlier, ...grant.tokens } },
+        session.tokens ?? [],
+        // Later than those before, also by the clock of another node.
+        Math.max(this.#nowSeconds(), (tokens.issued_at ?? 0) + 1),
+      )
+      renewal.failures = 0
+    } catch (error) {
+      if (error instanceof GrantRevoked) {
+        onRevoked()
+        return
+      }
+      const reason = errorMessage(error instanceof Error ? (error.cause ?? error) : error)
+      if (renewal.failures === 0)
+        this.#log.warn({ scopeId, client: signIn.label, reason }, 'tokens of a session not renewed')
+      this.#postpone(renewal, Math.min(MIN_RETRY_MS * 2 ** renewal.failures, MAX_RETRY_MS))
+      renewal.failures++
+    }
+  }
+
+  /** Whether this process is the one that renews these tokens. */
+  async #claim(renewal: Renewal, sessionId: string, issuedAt: number): Promise<boolean> {
+    if (renewal.claimed === issuedAt) return true
+    try {
+      const id = `renewal ${sessionId} ${issuedAt}`
+      const claiming = this.#store.consume(id, this.#clock.now() + CLAIM_MS)
+      if (!(await withTimeout(claiming, CLAIM_WAIT_MS))) return false
+    } catch {
+      // Without the database two processes may renew at once, which most providers accept.
+    }
+    renewal.claimed = issuedAt
+    return true
+  }
+
+  #postpone(renewal: Renewal, ms: number): void {
+    renewal.retryAt = this.#clock.monotonic() + ms
+  }
+
+  #findOrCreate(sessionId: string): Renewal {
+    const known = this.#renewals.get(sessionId)
+    if (known !== undefined) return known
+    const renewal: Renewal = {
+      tokens: undefined,
+      pending: undefined,
+      claimed: undefined,
+      failures: 0,
+      retryAt: 0,
+    }
+    if (this.#renewals.size >= MAX_ENTRIES) deleteOldest(this.#renewals)
+    this.#renewals.set(sessionId, renewal)
+    return renewal
+  }
+
+  #nowSeconds(): number {
+    return Math.floor(this.#clock.now() / 1000)
+  }
+}
