@@ -8,10 +8,10 @@ import type { Revocations } from './revocations.ts'
 import type { Seal } from './seal.ts'
 import type { SessionSettings, SharedSessions } from './session.ts'
 import type { SessionCookieCache } from './session-cookie-cache.ts'
+import type { SessionRenewals } from './session-renewals.ts'
 import type { SignIn } from './sign-in.ts'
 import type { Locate } from './started-session.ts'
 import type { Tickets } from './tickets.ts'
-import type { TokenRenewals } from './token-renewals.ts'
 
 /** What all gates share. */
 export interface GateDependencies {
@@ -25,7 +25,7 @@ export interface GateDependencies {
   readonly revocations: Revocations
   readonly liveSessions: LiveSessions
   readonly cookieCache: SessionCookieCache
-  readonly renewals: TokenRenewals
+  readonly renewals: SessionRenewals
   readonly locate: Locate
   readonly clock: Clock
   readonly log: Logger

@@ -36,10 +36,10 @@ import { createSamlWorkers } from './saml-pool.ts'
 import { createSeal } from './seal.ts'
 import type { SessionSettings, SharedSessions } from './session.ts'
 import { SessionCookieCache } from './session-cookie-cache.ts'
+import { RENEWAL_WAIT_MS, SessionRenewals } from './session-renewals.ts'
 import type { SignIn } from './sign-in.ts'
 import type { Locate } from './started-session.ts'
 import { createTickets } from './tickets.ts'
-import { RENEWAL_WAIT_MS, TokenRenewals } from './token-renewals.ts'
 
 export type { LoginStore } from './login-store.ts'
 export type { OauthEndpoints } from './oauth-providers.ts'
@@ -95,7 +95,7 @@ export function createLogins(options: LoginOptions): LoginService {
     log,
     providerTimeoutMs,
     liveSessions,
-    renewals: new TokenRenewals({ clock, log, store, providerTimeoutMs, waitMs }),
+    renewals: new SessionRenewals({ clock, log, store, providerTimeoutMs, waitMs }),
     locate: options.locate ?? (() => undefined),
     cookieCache: new SessionCookieCache(seal),
   }

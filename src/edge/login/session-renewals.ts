@@ -46,7 +46,7 @@ interface RenewalContext {
  * once, and may end the session of a visitor that sends one twice. So the requests of a session share a renewal, those
  * that still have the earlier cookies get its result, and only one process begins it.
  */
-export class TokenRenewals {
+export class SessionRenewals {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #store: LoginStore
