@@ -49,7 +49,7 @@ export interface VisitorSession {
   readonly id: string
   /** Wall-clock milliseconds, if no further request is made. */
   readonly expiresAt: number
-  /** How the visitor's session before this one ended. */
+  /** How the visitor's session before this one ended; `recheck` also once the provider has confirmed the identity. */
   readonly follows: 'idle' | 'maximum' | 'recheck' | undefined
   /** Those that a policy reads. */
   readonly tokens: Readonly<Record<string, string>>

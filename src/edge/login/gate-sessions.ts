@@ -1,11 +1,20 @@
 import { newId } from '../../base/id.ts'
 import { ApplicationSession, type UserProfile } from '../../resources/index.ts'
 import type { Exchange, VisitorSession } from '../exchange.ts'
+import type { ProviderTokenName } from '../modules/login.ts'
 import type { Cookies } from './cookies.ts'
 import type { GateCookies } from './gate-cookies.ts'
 import type { GateOptions } from './gate-options.ts'
+import { createIdentityFields } from './identity-fields.ts'
 import { revokeEverywhere } from './login-store.ts'
-import { openTokens, type StoredTokens, sealTokens, selectTokens } from './provider-tokens.ts'
+import {
+  openTokens,
+  type StoredTokens,
+  sealTokens,
+  selectTokens,
+  type TokenGrant,
+  toStoredTokens,
+} from './provider-tokens.ts'
 import { type Revocation, toUserSubject } from './revocations.ts'
 import { encryptScoped } from './scoped-seal.ts'
 import { createLifetime, type Session, type SessionEnd, type SessionLifetime } from './session.ts'
@@ -16,14 +25,18 @@ import type { Ticket } from './tickets.ts'
 /** How long a browser keeps the cookie of a session that has ended. */
 const ENDED_SESSION_SECONDS = 86_400
 
-/** The tokens of a request. */
-export interface RequestTokens {
+/** The session that a request goes on with. */
+export interface RequestSession {
+  readonly cachedSession: CachedSession
   readonly tokens: StoredTokens
-  /** Whether they are newer than those of its cookies. */
-  readonly isRenewed: boolean
+  /** Whether they are newer than those of the cookies. */
+  readonly isSessionRenewed: boolean
+  readonly areTokensRenewed: boolean
+  /** Whether the provider has to confirm the identity. */
+  readonly isCheckDue: boolean
 }
 
-const NO_TOKENS: RequestTokens = { tokens: {}, isRenewed: false }
+const NO_TOKENS: StoredTokens = {}
 
 /** The sessions of one gate: each is in a cookie of its visitor, and ends by its lifetime or by a revocation. */
 export class GateSessions {
@@ -45,7 +58,7 @@ export class GateSessions {
   isAlive(session: Session): boolean {
     const { accountId, revocations, signIn } = this.#options
     return (
-      this.findEnd(session) === undefined &&
+      this.#lifetime.findEnd(session, this.#nowSeconds()) === undefined &&
       !revocations.isRevoked(this.scope.scopeId, session.id, session.since) &&
       (session.user === undefined || !revocations.isRevoked(accountId, session.user, session.since)) &&
       signIn.signedOutSince?.(session.identity, session.since) !== true
@@ -54,7 +67,9 @@ export class GateSessions {
 
   /** How the lifetime of a session ended; undefined while it has not. */
   findEnd(session: Session): SessionEnd | undefined {
-    return this.#lifetime.findEnd(session, this.#nowSeconds())
+    const nowSeconds = this.#nowSeconds()
+    const isCheckDue = this.#lifetime.isCheckDue(session, nowSeconds)
+    return this.#lifetime.findEnd(session, nowSeconds) ?? (isCheckDue ? 'recheck' : undefined)
   }
 
   /** The session of a request, alive or not. */
@@ -72,28 +87,64 @@ export class GateSessions {
   }
 
   /** What policies read about the session of an admitted request. */
-  describe({ id, since, follows }: Session, tokens: StoredTokens, nowSeconds: number): VisitorSession {
+  describe(session: Session, tokens: StoredTokens, nowSeconds: number): VisitorSession {
     return {
-      id,
-      expiresAt: this.#lifetime.expiresAt(since, nowSeconds) * 1000,
-      follows,
+      id: session.id,
+      expiresAt: this.#lifetime.expiresAt(session, nowSeconds) * 1000,
+      follows: session.follows,
       tokens: selectTokens(tokens, this.#options.requiredTokens),
     }
   }
 
-  /** The tokens that a request goes on with. */
-  findTokens(cachedSession: CachedSession, cookies: Cookies): RequestTokens {
+  /** The session of a request with what has been renewed since its cookies were set. */
+  resolve(found: CachedSession, cookies: Cookies): RequestSession {
     const { requiredTokens, renewals } = this.#options
-    if (requiredTokens.length === 0) return NO_TOKENS
-    const opened = this.#openTokens(cachedSession, cookies)
-    const tokens = renewals.newest(cachedSession.session.id, opened)
-    return { tokens, isRenewed: tokens !== opened }
+    const session = renewals.newestSession(found.session)
+    const isSessionRenewed = session !== found.session
+    const cachedSession = isSessionRenewed
+      ? { ...found, session, fields: createIdentityFields(session.identity) }
+      : found
+    const isCheckDue = this.#lifetime.isCheckDue(session, this.#nowSeconds())
+    const needsTokens = requiredTokens.length > 0 || isSessionRenewed || isCheckDue
+    const opened = needsTokens ? this.#openTokens(found, cookies) : NO_TOKENS
+    const tokens = renewals.newest(session.id, opened)
+    return { cachedSession, tokens, isSessionRenewed, areTokensRenewed: tokens !== opened, isCheckDue }
   }
 
-  /** Renews tokens that are about to expire; undefined when the request need not wait. */
-  renewTokens(session: Session, tokens: StoredTokens): Promise<void> | undefined {
+  /** Renews tokens that are about to expire, and an identity that is due; undefined when the request need not wait. */
+  renew({ cachedSession, tokens, isCheckDue }: RequestSession): Promise<void> | undefined {
     const { renewals, signIn } = this.#options
-    return renewals.renew(session, tokens, { signIn, onRevoked: () => this.#end(session) })
+    const { session } = cachedSession
+    return renewals.renew(session, tokens, { signIn, isCheckDue, onRevoked: () => this.#end(session) })
+  }
+
+  /**
+   * Whether only another sign-in can confirm the identity: there is nothing to ask the provider with, or it has failed for
+   * as long as an identity is valid.
+   */
+  isOverdue({ cachedSession, tokens, isCheckDue }: RequestSession): boolean {
+    const { renewals, recheckSeconds } = this.#options
+    const { id } = cachedSession.session
+    return isCheckDue && (tokens.refresh_token === undefined || renewals.hasFailedFor(id, recheckSeconds))
+  }
+
+  /** Whether the identity of a session that is used by a WebSocket alone was confirmed recently enough. */
+  isFresh(session: Session): boolean {
+    const { renewals, recheckSeconds } = this.#options
+    const { checked } = renewals.newestSession(session)
+    if (recheckSeconds === 0 || checked === undefined) return true
+    return this.#nowSeconds() < checked + 2 * recheckSeconds
+  }
+
+  /** What of the tokens of a provider is stored with a session; undefined when nothing is. */
+  selectTokens(grant: TokenGrant): StoredTokens | undefined {
+    const { requiredTokens, recheckSeconds } = this.#options
+    const nowSeconds = this.#nowSeconds()
+    if (recheckSeconds > 0) {
+      const tokens = toStoredTokens(grant, withAccessToken(requiredTokens), nowSeconds)
+      if (tokens.refresh_token !== undefined) return tokens
+    }
+    return requiredTokens.length > 0 ? toStoredTokens(grant, requiredTokens, nowSeconds) : undefined
   }
 
   #openTokens(cachedSession: CachedSession, cookies: Cookies): StoredTokens {
@@ -117,17 +168,21 @@ export class GateSessions {
       readonly follows: SessionEnd | undefined
     },
   ): string {
-    const { accountId, clock, requiredTokens, locate, store } = this.#options
+    const { accountId, clock, requiredTokens, recheckSeconds, locate, store } = this.#options
     const { provider, origin, follows } = context
     const nowSeconds = this.#nowSeconds()
     const user = toUserSubject(provider.url, identity.id)
+    const isCheckable =
+      recheckSeconds > 0 && tokens?.access_token !== undefined && tokens.refresh_token !== undefined
+    const storedTokens = isCheckable ? withAccessToken(requiredTokens) : requiredTokens
     const session: Session = {
       id: newId(ApplicationSession.prefix, clock.now()),
       ...this.scope,
       identity,
       user,
       ...(follows !== undefined && { follows }),
-      ...(requiredTokens.length > 0 && { tokens: requiredTokens }),
+      ...(storedTokens.length > 0 && { tokens: storedTokens }),
+      ...(isCheckable && { checked: nowSeconds }),
       since: nowSeconds,
       seen: nowSeconds,
     }
@@ -135,34 +190,34 @@ export class GateSessions {
     store.recordSession(
       describeSession(exchange, session, { accountId, user, provider, origin, lifetime, locate }),
     )
-    const cookie = { id: session.id, sealed: encryptScoped(this.#options.seal, 'session', session) }
-    const seconds = this.#cookieSeconds(session)
-    return (
-      this.#cookies.formatSession(exchange, cookie, seconds) + this.formatTokens(exchange, session, tokens)
-    )
+    return this.formatSession(exchange, session) + this.formatTokens(exchange, session, tokens)
   }
 
   /** The fields that set the cookies of tokens, or delete those of earlier ones when they are too large. */
   formatTokens(exchange: Exchange, session: Session, tokens: StoredTokens | undefined): string {
-    const { requiredTokens, log, scopeId, seal } = this.#options
-    if (requiredTokens.length === 0) return ''
+    const { log, scopeId, seal } = this.#options
+    if (session.tokens === undefined) return ''
     const sealed = tokens && sealTokens(seal, session.id, tokens)
     if (sealed !== undefined)
       return this.#cookies.formatTokens(exchange, sealed, this.#cookieSeconds(session))
-    log.warn({ scopeId, names: requiredTokens }, 'tokens of a sign-in are too large for cookies')
+    log.warn({ scopeId, names: session.tokens }, 'tokens of a sign-in are too large for cookies')
     return this.#cookies.expireTokens(exchange)
   }
 
   /** A cookie outlives its session, so that the next session is known to follow it. */
-  #cookieSeconds({ since }: Session): number | undefined {
-    const { isConfigured, maxSeconds } = this.#lifetime
-    return isConfigured
-      ? Math.max(1, since + maxSeconds + ENDED_SESSION_SECONDS - this.#nowSeconds())
-      : undefined
+  #cookieSeconds(session: Session): number | undefined {
+    const endsAt = this.#lifetime.cookieEndsAt(session)
+    return endsAt && Math.max(1, endsAt + ENDED_SESSION_SECONDS - this.#nowSeconds())
   }
 
-  /** The field that replaces the cookie of a session. */
-  renew(exchange: Exchange, session: Session): string {
+  /** The fields that set the cookies of a session. */
+  formatSession(exchange: Exchange, session: Session): string {
+    const cookie = { id: session.id, sealed: encryptScoped(this.#options.seal, 'session', session) }
+    return this.#cookies.formatSession(exchange, cookie, this.#cookieSeconds(session))
+  }
+
+  /** The field that replaces the cookie of a session, whose end stays the same. */
+  formatActivity(exchange: Exchange, session: Session): string {
     const sealed = encryptScoped(this.#options.seal, 'session', session)
     return this.#cookies.renewSession(exchange, sealed, this.#cookieSeconds(session))
   }
@@ -170,12 +225,12 @@ export class GateSessions {
   /** Reports a session that is in use, once a minute. */
   reportActivity(cachedSession: CachedSession, nowSeconds: number): void {
     const { accountId, store } = this.#options
-    const { id, since } = cachedSession.session
+    const { session } = cachedSession
     const interval = Math.floor(nowSeconds / ACTIVITY_SECONDS)
     if (interval <= cachedSession.reportedInterval) return
     cachedSession.reportedInterval = interval
-    const expiresAt = this.#lifetime.expiresAt(since, nowSeconds + ACTIVITY_SECONDS) * 1000
-    store.recordActivity({ account: accountId, id, lastActive: nowSeconds * 1000, expiresAt })
+    const expiresAt = this.#lifetime.expiresAt(session, nowSeconds + ACTIVITY_SECONDS) * 1000
+    store.recordActivity({ account: accountId, id: session.id, lastActive: nowSeconds * 1000, expiresAt })
   }
 
   /** Revokes a session on all nodes. */
@@ -194,16 +249,21 @@ export class GateSessions {
       .catch((err: unknown) => log.warn({ err, scopeId }, 'session not ended on other nodes'))
   }
 
-  #toRevocation({ id, since }: Session): Revocation {
+  #toRevocation(session: Session): Revocation {
     return {
       scopeId: this.scope.scopeId,
-      subject: id,
-      latestStart: since * 1000,
-      expiresAt: (since + this.#lifetime.maxSeconds) * 1000,
+      subject: session.id,
+      latestStart: session.since * 1000,
+      expiresAt: this.#lifetime.endsAt(session) * 1000,
     }
   }
 
   #nowSeconds(): number {
     return Math.floor(this.#options.clock.now() / 1000)
   }
+}
+
+/** An access token is also needed to ask the provider for the identity. */
+function withAccessToken(names: readonly ProviderTokenName[]): readonly ProviderTokenName[] {
+  return names.includes('access_token') ? names : [...names, 'access_token']
 }

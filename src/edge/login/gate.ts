@@ -4,19 +4,18 @@ import { parseHostPort } from '../../base/hostport.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
-import type { ProviderTokenName } from '../modules/login.ts'
 import { type EdgeResponse, redirect } from '../response.ts'
 import { CALLBACK_PATH, readSignInTarget } from '../sign-in-target.ts'
 import { pageFields, renderPage } from '../visitor-page.ts'
 import { Cookies } from './cookies.ts'
 import { GateCookies, isSecure, type PendingSignIn } from './gate-cookies.ts'
 import type { GateOptions } from './gate-options.ts'
-import { GateSessions, type RequestTokens } from './gate-sessions.ts'
+import { GateSessions, type RequestSession } from './gate-sessions.ts'
 import { consumeOnce } from './login-store.ts'
 import { withTimeout } from './provider-fetch.ts'
+import type { StoredTokens, TokenGrant } from './provider-tokens.ts'
 import { sanitizeReturnPath, toLocation } from './return-to.ts'
 import type { Session, SessionEnd } from './session.ts'
-import type { CachedSession } from './session-cookie-cache.ts'
 import { type SignIn, SignInError, throwLoginError } from './sign-in.ts'
 import { MAX_STATE_SECONDS, type SignInState, type Ticket } from './tickets.ts'
 
@@ -28,8 +27,8 @@ export interface Gate {
   readonly scopeId: string
   readonly version: string
   readonly signIn: SignIn
-  /** The tokens of the provider that the gate needs. */
-  readonly requiredTokens: readonly ProviderTokenName[]
+  /** What of the tokens of the provider is stored; undefined when nothing is. */
+  selectTokens(grant: TokenGrant): StoredTokens | undefined
   readonly step: RequestStep
 }
 
@@ -50,16 +49,12 @@ export function createGate(options: GateOptions): Gate {
     throw new SignInError('this sign-in has already been used; open the page again')
   }
 
-  function admitRequest(
-    exchange: Exchange,
-    cookies: Cookies,
-    cachedSession: CachedSession,
-    { tokens, isRenewed }: RequestTokens,
-  ): undefined {
+  function admitRequest(exchange: Exchange, cookies: Cookies, request: RequestSession): undefined {
+    const { cachedSession, tokens } = request
     const { session, fields: identityFields } = cachedSession
     const nowSeconds = Math.floor(clock.now() / 1000)
     sessions.reportActivity(cachedSession, nowSeconds)
-    if (isRenewed) addToResponse(exchange, sessions.formatTokens(exchange, session, tokens))
+    if (request.areTokensRenewed) addToResponse(exchange, sessions.formatTokens(exchange, session, tokens))
     cookies.hide(gateCookies.isOwn)
     for (const field of identityFields) exchange.fields.append(field)
     exchange.identity = session.identity
@@ -69,24 +64,17 @@ export function createGate(options: GateOptions): Gate {
     exchange.note('oauth.user.name', session.identity.name)
     liveSessions.touch(session.id, nowSeconds)
     if (exchange.upgrading)
-      liveSessions.watch(exchange, { ...session, seen: nowSeconds }, (seen) =>
-        sessions.isAlive({ ...session, seen }),
+      liveSessions.watch(
+        exchange,
+        { ...session, seen: nowSeconds },
+        (seen) => sessions.isAlive({ ...session, seen }) && sessions.isFresh(session),
       )
     // RFC 6455 section 4.2.2: the response that accepts a WebSocket may set cookies too.
-    if (settings.inactivity_timeout > 0 && nowSeconds > session.seen)
-      addToResponse(exchange, sessions.renew(exchange, { ...session, seen: nowSeconds }))
+    if (request.isSessionRenewed)
+      addToResponse(exchange, sessions.formatSession(exchange, { ...session, seen: nowSeconds }))
+    else if (settings.inactivity_timeout > 0 && nowSeconds > session.seen)
+      addToResponse(exchange, sessions.formatActivity(exchange, { ...session, seen: nowSeconds }))
     return undefined
-  }
-
-  /** Admits a request whose tokens were to be renewed, unless the provider has ended the session. */
-  function admitRenewed(
-    exchange: Exchange,
-    cookies: Cookies,
-    cachedSession: CachedSession,
-  ): Promise<EdgeResponse> | undefined {
-    return sessions.isAlive(cachedSession.session)
-      ? admitRequest(exchange, cookies, cachedSession, sessions.findTokens(cachedSession, cookies))
-      : beginSignIn(exchange, undefined)
   }
 
   async function beginSignIn(exchange: Exchange, follows: SessionEnd | undefined): Promise<EdgeResponse> {
@@ -184,18 +172,22 @@ export function createGate(options: GateOptions): Gate {
       cookies.hide(gateCookies.isOwn)
       return undefined
     }
-    const cachedSession = sessions.find(exchange, cookies)
-    if (cachedSession === undefined) return beginSignIn(exchange, undefined).catch(throwLoginError)
-    const { session } = cachedSession
-    if (!sessions.isAlive(session))
-      return beginSignIn(exchange, sessions.findEnd(session)).catch(throwLoginError)
-    const requestTokens = sessions.findTokens(cachedSession, cookies)
-    const renewal = sessions.renewTokens(session, requestTokens.tokens)
-    return renewal === undefined
-      ? admitRequest(exchange, cookies, cachedSession, requestTokens)
-      : renewal.then(() => admitRenewed(exchange, cookies, cachedSession)).catch(throwLoginError)
+    const found = sessions.find(exchange, cookies)
+    if (found === undefined) return beginSignIn(exchange, undefined).catch(throwLoginError)
+    const restart = () => beginSignIn(exchange, sessions.findEnd(found.session)).catch(throwLoginError)
+    if (!sessions.isAlive(found.session)) return restart()
+    const request = sessions.resolve(found, cookies)
+    const renewal = sessions.renew(request)
+    if (renewal === undefined)
+      return sessions.isOverdue(request) ? restart() : admitRequest(exchange, cookies, request)
+    return renewal.then(() => {
+      const renewed = sessions.resolve(found, cookies)
+      return sessions.isAlive(found.session) && !sessions.isOverdue(renewed)
+        ? admitRequest(exchange, cookies, renewed)
+        : restart()
+    })
   }
-  return { scopeId, version, signIn, requiredTokens: options.requiredTokens, step }
+  return { scopeId, version, signIn, selectTokens: (grant) => sessions.selectTokens(grant), step }
 }
 
 /** Adds Set-Cookie lines to the response of the upstream. */

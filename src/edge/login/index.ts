@@ -223,7 +223,6 @@ export function createLogins(options: LoginOptions): LoginService {
         gates,
         samlProviders,
         limit,
-        clock,
         providerTimeoutMs,
       }),
   }

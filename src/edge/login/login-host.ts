@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.ts'
 import { parseHostPort } from '../../base/hostport.ts'
 import type { Core } from '../core.ts'
 import { edgeError } from '../errors.ts'
@@ -14,7 +13,6 @@ import type { CallbackLimit } from './callback-limit.ts'
 import { isProviderCallback } from './callback-paths.ts'
 import type { Gate } from './gate.ts'
 import { withTimeout } from './provider-fetch.ts'
-import { toStoredTokens } from './provider-tokens.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import type { SamlServiceProvider } from './saml.ts'
 import { SignInError, throwLoginError } from './sign-in.ts'
@@ -38,11 +36,10 @@ export function createLoginHost(options: {
   /** The SAML service provider of a route's step. */
   samlProviders: Pick<WeakMap<RequestStep, SamlServiceProvider>, 'get'>
   limit: CallbackLimit
-  clock: Clock
   /** How long a visitor waits for the provider. */
   providerTimeoutMs: number
 }): HttpEntry {
-  const { tickets, replayGuard, gates, samlProviders, limit, clock, providerTimeoutMs } = options
+  const { tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs } = options
   const route: HttpRoute = {
     id: 'login',
     admission: undefined,
@@ -114,10 +111,7 @@ export function createLoginHost(options: {
       throw new SignInError('this sign-in has already been completed; open the page again')
     const response = { path, query, state: sealedState }
     const completed = await withTimeout(gate.signIn.complete(response, state), providerTimeoutMs)
-    const tokens =
-      gate.requiredTokens.length > 0
-        ? toStoredTokens(completed.grant, gate.requiredTokens, Math.floor(clock.now() / 1000))
-        : undefined
+    const tokens = gate.selectTokens(completed.grant)
     return tickets.ticketUrl(state, completed.identity, { ...(tokens && { tokens }) })
   }
 

@@ -313,3 +313,16 @@ test('only the word of the provider says that a refresh token is not valid any m
     assert.equal(error instanceof GrantRevoked, revoked, JSON.stringify(token))
   }
 })
+
+test('an identity is confirmed for the same person, and only if the rules still allow it', async (t) => {
+  const grant = { tokens: { access_token: 'new' }, claims: undefined, lifetimes: {} }
+  const allowed = await start(t, 'google', { allow: { domains: ['example.com'] } })
+  const denied = await start(t, 'google', { allow: { domains: ['other.example'] } })
+
+  const identity = await allowed.signIn.identify(grant, ada)
+
+  assert.deepEqual(identity, { id: '42', name: 'Ada', email: 'ada@example.com', groups: [], claims: {} })
+  assert.deepEqual([...allowed.observed.authorizations], ['Bearer new'])
+  await assert.rejects(allowed.signIn.identify(grant, { ...ada, id: '43' }), SignInError)
+  await assert.rejects(denied.signIn.identify(grant, ada), SignInError)
+})

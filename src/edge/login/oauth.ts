@@ -6,7 +6,7 @@ import { type OauthProvider, type OauthProviderName, toObject } from './oauth-pr
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
 import { readGrant } from './provider-tokens.ts'
 import { rejectRenewal } from './reject-renewal.ts'
-import { recall, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
+import { type Identity, recall, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
 
 export interface OauthOptions {
   readonly name: OauthProviderName
@@ -51,6 +51,17 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
     return response.ok ? response.json().catch(() => undefined) : undefined
   }
 
+  /** Who an access token is for, if the rules allow that person. */
+  async function readIdentity(accessToken: string): Promise<Identity> {
+    const names = Object.keys(provider.about)
+    const profiles = await Promise.all(names.map((name) => fetchProfile(provider.about[name]!, accessToken)))
+    const documents = Object.fromEntries(names.map((name, index) => [name, profiles[index]]))
+    const identity = { ...provider.readIdentity(documents), claims: toObject(documents.user) }
+    if (identity.id === '') throw new SignInError('the provider did not identify you')
+    requireAllowed(identity, options.allow)
+    return { ...identity, groups: [], claims: {} }
+  }
+
   return {
     label: clientId,
     describeProvider: async () => ({ name: options.name, url: new URL(provider.authorize).origin }),
@@ -89,19 +100,18 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
               : 'the response from the identity provider was not valid',
           )
         })
-      const names = Object.keys(provider.about)
-      const profiles = await Promise.all(
-        names.map((name) => fetchProfile(provider.about[name]!, tokens.access_token)),
-      )
-      const documents = Object.fromEntries(names.map((name, index) => [name, profiles[index]]))
-      const identity = { ...provider.readIdentity(documents), claims: toObject(documents.user) }
-      if (identity.id === '') throw new SignInError('the provider did not identify you')
-      requireAllowed(identity, options.allow)
-      return { identity: { ...identity, groups: [], claims: {} }, grant: readGrant(tokens) }
+      const grant = readGrant(tokens)
+      return { identity: await readIdentity(grant.tokens.access_token), grant }
     },
 
     renew: (refreshToken) =>
       client.refreshTokenGrant(config, refreshToken).then(readGrant).catch(rejectRenewal),
+
+    async identify({ tokens }, { id }) {
+      const identity = await readIdentity(tokens.access_token)
+      if (identity.id !== id) throw new SignInError('the provider identified another person')
+      return identity
+    },
   }
 }
 

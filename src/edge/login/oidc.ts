@@ -147,6 +147,18 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       return readGrant(tokens)
     },
 
+    async identify({ tokens, claims }, identity) {
+      const config = await loadConfiguration()
+      if (config.serverMetadata().userinfo_endpoint === undefined)
+        throw new SignInError('the provider has no UserInfo endpoint')
+      const userinfo = await client
+        .fetchUserInfo(config, tokens.access_token, identity.id)
+        .catch(rejectResponse)
+      const confirmed = confirmClaims(identity, { ...claims, ...userinfo })
+      requireAllowed(confirmed, allow)
+      return confirmed
+    },
+
     async logoutUrl() {
       const config = await loadConfiguration()
       if (config.serverMetadata().end_session_endpoint === undefined) return undefined
@@ -198,6 +210,27 @@ const PROTOCOL_CLAIMS = new Set([
   'azp',
   'jti',
 ])
+
+/** Claims about the sign-in itself, which a provider tells only then. */
+const SIGN_IN_CLAIMS = ['acr', 'amr', 'sid']
+
+/**
+ * The identity of a person with claims that are valid now. Throws when there are fewer of them than at the sign-in: what
+ * only the first ID token had, such as groups, may have changed since.
+ */
+function confirmClaims(identity: Identity, claims: Readonly<Record<string, unknown>>): Identity {
+  const earlier = Object.entries(identity.claims).filter(([name]) => SIGN_IN_CLAIMS.includes(name))
+  const current = { ...Object.fromEntries(earlier), ...claims }
+  const names = [
+    ...Object.keys(identity.claims),
+    // Claims that are too large for a cookie are not in it, but have filled these.
+    ...(identity.groups.length > 0 ? ['groups'] : []),
+    ...(identity.email === '' ? [] : ['email']),
+  ]
+  const missing = names.find((name) => current[name] === undefined)
+  if (missing !== undefined) throw new SignInError(`the provider did not confirm ${missing}`)
+  return toIdentity(current)
+}
 
 function toIdentity(claims: Readonly<Record<string, unknown>>): Identity {
   const text = (name: string) => (typeof claims[name] === 'string' ? (claims[name] as string) : '')

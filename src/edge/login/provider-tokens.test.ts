@@ -23,15 +23,15 @@ test('tokens are renewed a minute before they expire, and short ones after half 
   assert.equal(delayOf(3600, 600), 540)
 })
 
-test('a refresh token is stored for what it renews only', () => {
-  const lifetimes = { access_token: 3600 }
-  const store = (names: Parameters<typeof toStoredTokens>[1], given = lifetimes) =>
-    Object.keys(toStoredTokens({ tokens, lifetimes: given }, names, NOW))
+test('a refresh token is stored with the tokens that it renews, once they are known to expire with a time', () => {
+  const store = (names: Parameters<typeof toStoredTokens>[1], lifetimes: { access_token?: number }) =>
+    Object.keys(toStoredTokens({ tokens, lifetimes }, names, NOW))
 
-  assert.deepEqual(store(['access_token']), ['access_token', 'issued_at', 'refresh_token', 'renew_at'])
-  assert.deepEqual(store(['refresh_token']), ['refresh_token', 'issued_at'])
-  assert.deepEqual(store(['identity_token']), ['identity_token', 'issued_at'])
-  assert.deepEqual(store(['access_token'], {} as never), ['access_token', 'issued_at'])
+  assert.deepEqual(store(['access_token'], { access_token: 3600 }), [
+    ...['access_token', 'issued_at', 'refresh_token', 'renew_at'],
+  ])
+  assert.deepEqual(store(['access_token'], {}), ['access_token', 'issued_at', 'refresh_token'])
+  assert.deepEqual(store(['refresh_token'], { access_token: 3600 }), ['refresh_token', 'issued_at'])
 })
 
 test('a refresh token that does not fit in the cookies is left out, and everything that fits is sealed', () => {

@@ -18,7 +18,9 @@ type ExpiringToken = Exclude<ProviderTokenName, 'refresh_token'>
 
 /** What a token endpoint gave. */
 export interface TokenGrant {
-  readonly tokens: ProviderTokens
+  readonly tokens: ProviderTokens & { readonly access_token: string }
+  /** Those of a verified ID token, if there was one. */
+  readonly claims: Readonly<Record<string, unknown>> | undefined
   /** Seconds for which a token is valid; absent where the provider does not say. */
   readonly lifetimes: { readonly [N in ExpiringToken]?: number }
 }
@@ -26,7 +28,7 @@ export interface TokenGrant {
 /** Tokens as they are stored with a session; those of earlier releases have no times. Wall-clock seconds. */
 export interface StoredTokens extends ProviderTokens {
   readonly issued_at?: number
-  /** Absent where no stored token expires, or there is no refresh token. */
+  /** Absent where no stored token is known to expire, or there is no refresh token. */
   readonly renew_at?: number
 }
 
@@ -39,7 +41,7 @@ const MIN_RENEWAL_SECONDS = 5
 export function readGrant(
   response: { readonly access_token: string; readonly refresh_token?: string; readonly id_token?: string } & {
     expiresIn(): number | undefined
-    claims(): { readonly exp: number; readonly iat: number } | undefined
+    claims(): { readonly exp: number; readonly iat: number; readonly [name: string]: unknown } | undefined
   },
 ): TokenGrant {
   const { access_token, refresh_token, id_token } = response
@@ -51,6 +53,7 @@ export function readGrant(
       ...(refresh_token !== undefined && { refresh_token }),
       ...(id_token !== undefined && { identity_token: id_token }),
     },
+    claims,
     lifetimes: {
       ...(expiresIn !== undefined && { access_token: expiresIn }),
       ...(claims !== undefined && { identity_token: claims.exp - claims.iat }),
@@ -67,17 +70,21 @@ export function selectTokens(tokens: ProviderTokens, names: readonly ProviderTok
 
 /** The named tokens as a session stores them, with what renews them unless that is too large for cookies. */
 export function toStoredTokens(
-  { tokens, lifetimes }: TokenGrant,
+  { tokens, lifetimes }: Pick<TokenGrant, 'lifetimes'> & { readonly tokens: ProviderTokens },
   names: readonly ProviderTokenName[],
   nowSeconds: number,
 ): StoredTokens {
   const named = { ...selectTokens(tokens, names), issued_at: nowSeconds }
   const { refresh_token } = tokens
-  const known = names.flatMap((name) => (name === 'refresh_token' ? [] : (lifetimes[name] ?? [])))
-  if (refresh_token === undefined || known.length === 0) return named
-  const lifetime = Math.min(...known)
+  const expiring = names.filter((name) => name !== 'refresh_token')
+  if (refresh_token === undefined || expiring.length === 0) return named
+  const lifetime = Math.min(...expiring.flatMap((name) => lifetimes[name] ?? []))
   const delay = Math.max(lifetime - RENEWAL_MARGIN_SECONDS, Math.floor(lifetime / 2), MIN_RENEWAL_SECONDS)
-  const renewable = { ...named, refresh_token, renew_at: nowSeconds + delay }
+  const renewable = {
+    ...named,
+    refresh_token,
+    ...(lifetime < Number.POSITIVE_INFINITY && { renew_at: nowSeconds + delay }),
+  }
   return fitsCookies(JSON.stringify(renewable)) ? renewable : named
 }
 

@@ -118,7 +118,9 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       throw new SignInError('the identity provider used a response method that is not supported')
     },
 
-    renew: () => Promise.reject(new SignInError('SAML has no tokens that could be renewed')),
+    // SAML has no tokens.
+    renew: () => Promise.reject(new SignInError('this sign-in cannot be renewed')),
+    identify: () => Promise.reject(new SignInError('this sign-in cannot be renewed')),
 
     metadata: () => writer.metadata(),
 

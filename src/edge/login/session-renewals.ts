@@ -2,11 +2,12 @@ import type { Clock } from '../../base/clock.ts'
 import { deleteOldest } from '../../base/delete-oldest.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import type { Logger } from '../../base/log.ts'
+import { fitIdentity, fitsCookie } from './identity-size.ts'
 import type { LoginStore } from './login-store.ts'
 import { withTimeout } from './provider-fetch.ts'
-import { type StoredTokens, toStoredTokens } from './provider-tokens.ts'
+import { type StoredTokens, type TokenGrant, toStoredTokens } from './provider-tokens.ts'
 import type { Session } from './session.ts'
-import { GrantRevoked, type SignIn } from './sign-in.ts'
+import { GrantRevoked, ProviderUnavailable, type SignIn, SignInError } from './sign-in.ts'
 
 /** How long a request waits for a provider that is slow. */
 export const RENEWAL_WAIT_MS = 5000
@@ -19,17 +20,20 @@ const CLAIM_WAIT_MS = 1000
 /** Sessions whose tokens were renewed here, and whose browsers may still send the earlier ones. */
 const MAX_ENTRIES = 2000
 
-/** The tokens of a session in this process. */
+/** What this process has renewed of a session. */
 interface Renewal {
   /** The newest tokens; undefined until they have been renewed here. */
   tokens: StoredTokens | undefined
+  /** With the newest identity; undefined until that has been confirmed here. */
+  session: Session | undefined
   /** Settles when requests go on, whether or not the provider has responded. */
   pending: Promise<void> | undefined
   /** The time of issue of the tokens whose renewal was claimed for this process. */
   claimed: number | undefined
   /** Consecutive ones. */
   failures: number
-  /** Monotonic milliseconds. */
+  /** When the first of them was. Monotonic milliseconds. */
+  failedAt: number
   retryAt: number
 }
 
@@ -37,12 +41,14 @@ type RenewableTokens = StoredTokens & { readonly refresh_token: string }
 
 interface RenewalContext {
   readonly signIn: SignIn
-  /** The provider does not accept the refresh token any more. */
+  /** Whether the provider has to confirm the identity too. */
+  readonly isCheckDue: boolean
+  /** The provider does not accept the refresh token any more, or the identity is not valid. */
   onRevoked(): void
 }
 
 /**
- * Renews the tokens that providers gave for visitors (decision 262). Providers that rotate refresh tokens accept each
+ * Renews the tokens that providers gave for visitors (decision 262), and their identity (decision 263). Providers that rotate refresh tokens accept each
  * once, and may end the session of a visitor that sends one twice. So the requests of a session share a renewal, those
  * that still have the earlier cookies get its result, and only one process begins it.
  */
@@ -75,10 +81,30 @@ export class SessionRenewals {
     return renewed !== undefined && (renewed.issued_at ?? 0) > tokens.issued_at ? renewed : tokens
   }
 
-  /** Renews tokens that are due; the promise settles when the request can go on. Undefined when nothing is to wait for. */
+  /** The session of a request, with the identity that has replaced its own. */
+  newestSession(session: Session): Session {
+    if (session.checked === undefined) return session
+    const renewed = this.#renewals.get(session.id)?.session
+    return renewed !== undefined && (renewed.checked ?? 0) > session.checked
+      ? { ...renewed, seen: session.seen }
+      : session
+  }
+
+  /** Whether the provider has failed for this long to renew a session. */
+  hasFailedFor(sessionId: string, seconds: number): boolean {
+    const renewal = this.#renewals.get(sessionId)
+    return (
+      renewal !== undefined &&
+      renewal.failures > 0 &&
+      this.#clock.monotonic() - renewal.failedAt >= seconds * 1000
+    )
+  }
+
+  /** Renews what is due; the promise settles when the request can go on. Undefined when nothing is to wait for. */
   renew(session: Session, tokens: StoredTokens, context: RenewalContext): Promise<void> | undefined {
-    const { refresh_token: refreshToken, renew_at: renewAt } = tokens
-    if (refreshToken === undefined || renewAt === undefined || this.#nowSeconds() < renewAt) return undefined
+    const { refresh_token: refreshToken, renew_at: renewAt = Number.POSITIVE_INFINITY } = tokens
+    if (refreshToken === undefined) return undefined
+    if (!context.isCheckDue && this.#nowSeconds() < renewAt) return undefined
     const renewal = this.#findOrCreate(session.id)
     if (renewal.pending === undefined && this.#clock.monotonic() < renewal.retryAt) return undefined
     renewal.pending ??= this.#start(renewal, session, { ...tokens, refresh_token: refreshToken }, context)
@@ -102,7 +128,7 @@ export class SessionRenewals {
     renewal: Renewal,
     session: Session,
     tokens: RenewableTokens,
-    { signIn, onRevoked }: RenewalContext,
+    { signIn, isCheckDue, onRevoked }: RenewalContext,
   ): Promise<void> {
     const { scopeId } = session
     if (!(await this.#claim(renewal, session.id, tokens.issued_at ?? 0))) {
@@ -116,11 +142,12 @@ export class SessionRenewals {
       // A provider may keep the refresh token, and leave out the ID token.
       const { issued_at: _, renew_at: __, ...earlier } = tokens
       renewal.tokens = toStoredTokens(
-        { ...grant, tokens: { ...earlier, ...grant.tokens } },
+        { lifetimes: grant.lifetimes, tokens: { ...earlier, ...grant.tokens } },
         session.tokens ?? [],
         // Later than those before, also by the clock of another node.
         Math.max(this.#nowSeconds(), (tokens.issued_at ?? 0) + 1),
       )
+      if (isCheckDue) renewal.session = await this.#confirm(session, grant, signIn)
       renewal.failures = 0
     } catch (error) {
       if (error instanceof GrantRevoked) {
@@ -129,10 +156,23 @@ export class SessionRenewals {
       }
       const reason = errorMessage(error instanceof Error ? (error.cause ?? error) : error)
       if (renewal.failures === 0)
-        this.#log.warn({ scopeId, client: signIn.label, reason }, 'tokens of a session not renewed')
+        this.#log.warn({ scopeId, client: signIn.label, reason }, 'session not renewed')
       this.#postpone(renewal, Math.min(MIN_RETRY_MS * 2 ** renewal.failures, MAX_RETRY_MS))
+      if (renewal.failures === 0) renewal.failedAt = this.#clock.monotonic()
       renewal.failures++
     }
+  }
+
+  /** The session with the identity that the provider confirms now. */
+  async #confirm(session: Session, grant: TokenGrant, signIn: SignIn): Promise<Session> {
+    const confirming = signIn.identify(grant, session.identity)
+    const identity = await withTimeout(confirming, this.#providerTimeoutMs).catch((error: unknown) => {
+      if (error instanceof SignInError && !(error instanceof ProviderUnavailable))
+        throw new GrantRevoked(error.message, { cause: error })
+      throw error
+    })
+    if (!fitsCookie(identity)) throw new GrantRevoked('the identity is too large to store')
+    return { ...session, identity: fitIdentity(identity), checked: this.#nowSeconds(), follows: 'recheck' }
   }
 
   /** Whether this process is the one that renews these tokens. */
@@ -158,9 +198,11 @@ export class SessionRenewals {
     if (known !== undefined) return known
     const renewal: Renewal = {
       tokens: undefined,
+      session: undefined,
       pending: undefined,
       claimed: undefined,
       failures: 0,
+      failedAt: 0,
       retryAt: 0,
     }
     if (this.#renewals.size >= MAX_ENTRIES) deleteOldest(this.#renewals)

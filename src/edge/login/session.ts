@@ -17,10 +17,12 @@ export interface Session {
   readonly identity: Identity
   /** The subject of the person in revocations of the account; sessions of earlier releases have none. */
   readonly user?: string
-  /** How the session before this one ended, if the browser still had it. */
+  /** How the session before this one ended, if the browser still had it; `recheck` also after a check. */
   readonly follows?: SessionEnd
   /** The tokens that were to be stored with it, if any; absent ones were too large. */
   readonly tokens?: readonly ProviderTokenName[]
+  /** When the provider last confirmed the identity; absent where only another sign-in can do that. Wall-clock seconds. */
+  readonly checked?: number
   /** Wall-clock seconds. */
   readonly since: number
   readonly seen: number
@@ -45,31 +47,44 @@ const MAX_SESSION_SECONDS = 30 * 24 * 60 * 60
 /** How long sessions live, in seconds. */
 export interface SessionLifetime {
   readonly maxSeconds: number
-  /** Whether the owner configured it; only then does the cookie expire in the browser. */
-  readonly isConfigured: boolean
   /** Undefined while the session has not expired. */
-  findEnd(session: Pick<Session, 'since' | 'seen'>, nowSeconds: number): SessionEnd | undefined
+  findEnd(session: Session, nowSeconds: number): SessionEnd | undefined
+  /** Whether the provider has to confirm the identity before the session goes on. */
+  isCheckDue(session: Session, nowSeconds: number): boolean
+  /** When the session ends at the latest. */
+  endsAt(session: Session): number
   /** When the session ends if it was last used then. */
-  expiresAt(since: number, seen: number): number
+  expiresAt(session: Session, seen: number): number
+  /** When its cookie is no longer needed; undefined where the owner configured no duration. */
+  cookieEndsAt(session: Session): number | undefined
 }
 
-/** `recheckSeconds` is how often the visitor must sign in again; 0 for never. */
+/** `recheckSeconds` is how often the provider must confirm the identity; 0 for never. */
 export function createLifetime(
   { inactivity_timeout: idleTimeout, maximum_duration: maxDuration }: SessionSettings,
   recheckSeconds: number,
 ): SessionLifetime {
-  const limits = [maxDuration, recheckSeconds].filter((seconds) => seconds > 0)
-  const maxSeconds = limits.length === 0 ? MAX_SESSION_SECONDS : Math.min(...limits)
+  const maxSeconds = maxDuration > 0 ? maxDuration : MAX_SESSION_SECONDS
+  const endsByRecheck = ({ checked }: Session) => recheckSeconds > 0 && checked === undefined
+  const endsAt = (session: Session) =>
+    session.since + (endsByRecheck(session) ? Math.min(maxSeconds, recheckSeconds) : maxSeconds)
   return {
     maxSeconds,
-    isConfigured: limits.length > 0,
-    findEnd({ since, seen }, nowSeconds) {
-      const age = nowSeconds - since
-      if (idleTimeout > 0 && nowSeconds - seen >= idleTimeout) return 'idle'
-      if (age < maxSeconds) return undefined
-      return recheckSeconds > 0 && (maxDuration === 0 || age < maxDuration) ? 'recheck' : 'maximum'
+    findEnd(session, nowSeconds) {
+      if (idleTimeout > 0 && nowSeconds - session.seen >= idleTimeout) return 'idle'
+      if (nowSeconds < endsAt(session)) return undefined
+      const isWithinMaximum = maxDuration === 0 || nowSeconds - session.since < maxDuration
+      return endsByRecheck(session) && isWithinMaximum ? 'recheck' : 'maximum'
     },
-    expiresAt: (since, seen) =>
-      Math.min(since + maxSeconds, idleTimeout > 0 ? seen + idleTimeout : Number.POSITIVE_INFINITY),
+    isCheckDue: ({ checked }, nowSeconds) =>
+      recheckSeconds > 0 && checked !== undefined && nowSeconds >= checked + recheckSeconds,
+    endsAt,
+    expiresAt: (session, seen) =>
+      Math.min(endsAt(session), idleTimeout > 0 ? seen + idleTimeout : Number.POSITIVE_INFINITY),
+    cookieEndsAt(session) {
+      if (maxDuration === 0 && recheckSeconds === 0) return undefined
+      const { checked } = session
+      return maxDuration === 0 && checked !== undefined ? checked + recheckSeconds : endsAt(session)
+    },
   }
 }

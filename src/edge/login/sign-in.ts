@@ -55,6 +55,11 @@ export interface SignIn {
    * `SignInError` when it cannot be known.
    */
   renew(refreshToken: string, identity: Identity): Promise<TokenGrant>
+  /**
+   * Asks the provider who this person is now; throws `SignInError` when that is not allowed any more, or only another
+   * sign-in can tell.
+   */
+  identify(grant: TokenGrant, identity: Identity): Promise<Identity>
   /** Where to continue for a sign-out at the provider, if it supports that. */
   logoutUrl?(identity: Identity): Promise<string | undefined>
   /** Whether the provider has signed this person out since then (wall-clock seconds). */

@@ -15,7 +15,7 @@ const MAX_USER_AGENT_LENGTH = 1024
 /** A new session as the lists of its account show it. */
 export function describeSession(
   exchange: Exchange,
-  { id, scopeId, identity, since }: Session,
+  session: Session,
   context: {
     readonly accountId: string
     readonly user: string
@@ -26,6 +26,7 @@ export function describeSession(
   },
 ): StartedSession {
   const { lifetime } = context
+  const { id, scopeId, identity, since } = session
   return {
     id,
     account: context.accountId,
@@ -35,8 +36,8 @@ export function describeSession(
     profile: toProfile(identity, context.provider),
     details: describeOrigin(exchange, context.origin, context.locate),
     startedAt: since * 1000,
-    endsAt: (since + lifetime.maxSeconds) * 1000,
-    expiresAt: lifetime.expiresAt(since, since + ACTIVITY_SECONDS) * 1000,
+    endsAt: lifetime.endsAt(session) * 1000,
+    expiresAt: lifetime.expiresAt(session, since + ACTIVITY_SECONDS) * 1000,
   }
 }
 

@@ -93,7 +93,7 @@ const RESERVED_PARAMS: ReadonlySet<string> = new Set([
 const refresh = {
   userinfo_refresh_interval: described(
     optional(duration(1, YEAR)),
-    'after this time the provider is asked again whether the visitor may sign in',
+    'after this time the provider is asked again who the visitor is, without a redirect where it gave a refresh token',
   ),
 }
 
