@@ -249,6 +249,46 @@ test('an open WebSocket ends with its session, and not before', { concurrency: t
   await Promise.all(cases)
 })
 
+test('an open WebSocket ends when no request has renewed the identity of its session', async (t) => {
+  const page = await start(t, { auth_check_interval: 100 })
+  const { signIn, time, grant, logins } = page
+  grant.refresh_token = 'r'
+  const { cookies } = await signIn()
+  await routeToWebSocket(t, page)
+  const socket = await openSocket(t, page, cookies)
+
+  time.now += 150_000
+  await openSocket(t, page, cookies)
+  time.now += 150_000
+  logins.applyRevocations([])
+  await openSocket(t, page, cookies)
+  assert.equal(socket.closed, false)
+
+  time.now += 250_000
+  logins.applyRevocations([])
+  await eventually(() => socket.closed, 'the WebSocket ended')
+})
+
+test('visitors of a route do not sign in again after auth_check_interval while the provider admits them', async (t) => {
+  const profile: Record<string, unknown> = { name: 'Ada' }
+  const provider = {
+    google: { client_id: 'app', client_secret: 'secret', scopes: [], email_domains: ['example.com'] },
+  }
+  const { signIn, visit, time, grant } = await start(t, { auth_check_interval: 30, provider }, profile)
+  grant.refresh_token = 'r'
+  const { cookies } = await signIn()
+
+  time.now += 31_000
+  profile.name = 'Countess Ada'
+  const changed = await visit(cookies, { method: 'POST' })
+  assert.equal(changed.status, 200)
+  assert.match(changed.text, /Countess Ada/)
+  time.now += 31_000
+  profile.email = 'ada@other.example'
+
+  assert.equal((await visit(cookies)).status, 302)
+})
+
 test('the response that accepts a WebSocket carries the renewed session cookie', async (t) => {
   const page = await start(t, { inactivity_timeout: 60 })
   const { signIn, visit, time, cookiesOf } = page

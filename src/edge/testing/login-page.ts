@@ -23,13 +23,19 @@ export async function startLoginPage(
 ) {
   const time = { now: 1_700_000_000_000 }
   const clock = { now: () => time.now, monotonic: () => time.now }
+  /** What the provider gives for a code or a refresh token. */
+  const grant: Record<string, unknown> = {
+    access_token: 'x',
+    token_type: 'Bearer',
+    id_token: 'not.ours.toread',
+  }
   /** The codes redeemed at the provider. */
   const redeemed: string[] = []
   const outbound = {
     async fetch(url: string | URL, init: OutboundRequest = {}) {
       if (String(url) === TOKEN) {
         redeemed.push(new URLSearchParams(String(init.body)).get('code') ?? '')
-        return Response.json({ access_token: 'x', token_type: 'Bearer', id_token: 'not.ours.toread' })
+        return Response.json(grant)
       }
       return Response.json({
         sub: '42',
@@ -123,6 +129,7 @@ export async function startLoginPage(
     logins,
     shared,
     time,
+    grant,
     redeemed,
     oauth,
     begin,
