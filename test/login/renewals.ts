@@ -21,16 +21,19 @@ export const HOUR = 3_600_000
 function createSharedStore() {
   const used = new Set<string>()
   const revoked: string[] = []
+  const outage = { isDown: false }
   const store: LoginStore = {
     ...forgetfulLoginStore,
     async consume(id) {
+      if (outage.isDown) throw new Error('the database is down')
       return !used.has(id) && used.add(id) !== undefined
     },
     async revoke({ subject }) {
+      if (outage.isDown) throw new Error('the database is down')
       revoked.push(subject)
     },
   }
-  return { store, revoked }
+  return { store, revoked, outage }
 }
 
 /**
@@ -77,7 +80,7 @@ export async function startRenewals(
   const time = { offset: 0 }
   const clock = { now: () => Date.now() + time.offset, monotonic: () => performance.now() + time.offset }
   const key = new Secret(randomBytes(32))
-  const { store, revoked } = createSharedStore()
+  const { store, revoked, outage } = createSharedStore()
   const outbound = createOutbound({ allow: ['127.0.0.1'], totalTimeoutMs: 5000 })
   t.after(() => outbound.close())
   const log = pino({}, { write: (line: string) => void observed.logged.push(JSON.parse(line).msg) })
@@ -139,6 +142,7 @@ export async function startRenewals(
     account,
     issuer,
     revoked,
+    outage,
     /** Signs the visitor in and returns what the policy shows. */
     async signIn() {
       const { text } = await signIn(browser, PAGE)

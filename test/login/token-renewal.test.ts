@@ -133,3 +133,19 @@ test('one of several processes renews, and the others go on with the tokens of t
   assert.deepEqual([earlier.status, earlier.text, earlier.cookies], [200, first, []])
   assert.equal(observed.renewals, 1)
 })
+
+test('tokens are renewed and sessions end also while the database is down', async (t) => {
+  const { signIn, visit, time, outage, control } = await startRenewals(t)
+  const first = await signIn()
+  outage.isDown = true
+
+  time.offset = 2 * HOUR
+  const renewed = await visit()
+  assert.equal(renewed.status, 200)
+  assert.notEqual(renewed.text, first)
+
+  time.offset = 4 * HOUR
+  control.token = (response) =>
+    void response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
+  assert.deepEqual([(await visit('POST')).status, (await visit('POST')).status], [401, 401])
+})

@@ -107,7 +107,7 @@ export class GateSessions {
     const isCheckDue = this.#lifetime.isCheckDue(session, this.#nowSeconds())
     const needsTokens = requiredTokens.length > 0 || isSessionRenewed || isCheckDue
     const opened = needsTokens ? this.#openTokens(found, cookies) : NO_TOKENS
-    const tokens = renewals.newest(session.id, opened)
+    const tokens = renewals.newestTokens(session.id, opened)
     return { cachedSession, tokens, isSessionRenewed, areTokensRenewed: tokens !== opened, isCheckDue }
   }
 

@@ -17,8 +17,8 @@ const MAX_RETRY_MS = 300_000
 const CLAIM_MS = 300_000
 /** How long a renewal waits for the database. */
 const CLAIM_WAIT_MS = 1000
-/** Sessions whose tokens were renewed here, and whose browsers may still send the earlier ones. */
-const MAX_ENTRIES = 2000
+/** Sessions that were renewed here and whose browsers may still send the earlier cookies, or whose renewal has failed. */
+const MAX_ENTRIES = 5000
 
 /** What this process has renewed of a session. */
 interface Renewal {
@@ -48,9 +48,9 @@ interface RenewalContext {
 }
 
 /**
- * Renews the tokens that providers gave for visitors (decision 262), and their identity (decision 263). Providers that rotate refresh tokens accept each
- * once, and may end the session of a visitor that sends one twice. So the requests of a session share a renewal, those
- * that still have the earlier cookies get its result, and only one process begins it.
+ * Renews the tokens that providers gave for visitors (decision 262), and their identity (decision 263). Providers that
+ * rotate refresh tokens accept each once, and may end the session of a visitor that sends one twice. So the requests of
+ * a session share a renewal, those that still have the earlier cookies get its result, and only one process begins it.
  */
 export class SessionRenewals {
   readonly #clock: Clock
@@ -75,7 +75,7 @@ export class SessionRenewals {
   }
 
   /** The tokens of a request, or those that have replaced them. */
-  newest(sessionId: string, tokens: StoredTokens): StoredTokens {
+  newestTokens(sessionId: string, tokens: StoredTokens): StoredTokens {
     if (tokens.issued_at === undefined) return tokens
     const renewed = this.#renewals.get(sessionId)?.tokens
     return renewed !== undefined && (renewed.issued_at ?? 0) > tokens.issued_at ? renewed : tokens
@@ -105,7 +105,7 @@ export class SessionRenewals {
     const { refresh_token: refreshToken, renew_at: renewAt = Number.POSITIVE_INFINITY } = tokens
     if (refreshToken === undefined) return undefined
     if (!context.isCheckDue && this.#nowSeconds() < renewAt) return undefined
-    const renewal = this.#findOrCreate(session.id)
+    const renewal = this.#renewals.get(session.id) ?? createRenewal()
     if (renewal.pending === undefined && this.#clock.monotonic() < renewal.retryAt) return undefined
     renewal.pending ??= this.#start(renewal, session, { ...tokens, refresh_token: refreshToken }, context)
     // A provider that failed before is asked again without a request that waits for it.
@@ -118,6 +118,10 @@ export class SessionRenewals {
     tokens: RenewableTokens,
     context: RenewalContext,
   ): Promise<void> {
+    // Deleting first moves a known session to the young end.
+    this.#renewals.delete(session.id)
+    if (this.#renewals.size >= MAX_ENTRIES) deleteOldest(this.#renewals)
+    this.#renewals.set(session.id, renewal)
     const work = this.#run(renewal, session, tokens, context).finally(() => {
       renewal.pending = undefined
     })
@@ -193,24 +197,19 @@ export class SessionRenewals {
     renewal.retryAt = this.#clock.monotonic() + ms
   }
 
-  #findOrCreate(sessionId: string): Renewal {
-    const known = this.#renewals.get(sessionId)
-    if (known !== undefined) return known
-    const renewal: Renewal = {
-      tokens: undefined,
-      session: undefined,
-      pending: undefined,
-      claimed: undefined,
-      failures: 0,
-      failedAt: 0,
-      retryAt: 0,
-    }
-    if (this.#renewals.size >= MAX_ENTRIES) deleteOldest(this.#renewals)
-    this.#renewals.set(sessionId, renewal)
-    return renewal
-  }
-
   #nowSeconds(): number {
     return Math.floor(this.#clock.now() / 1000)
+  }
+}
+
+function createRenewal(): Renewal {
+  return {
+    tokens: undefined,
+    session: undefined,
+    pending: undefined,
+    claimed: undefined,
+    failures: 0,
+    failedAt: 0,
+    retryAt: 0,
   }
 }
