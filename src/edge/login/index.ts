@@ -3,8 +3,9 @@
  * it admits requests with a valid session cookie and sends the others to the provider. `login-host.ts` serves the host
  * that providers redirect back to; `tickets.ts` carries the result to the gate. `oauth.ts`, `oidc.ts` and `saml.ts`
  * implement one protocol each (XML of others is parsed in worker threads, `saml-pool.ts`); `revocations.ts`,
- * `replay-guard.ts` and `login-store.ts` hold what must outlive a request, and `session-renewals.ts` asks providers again. The folder may use the contracts of the edge,
- * `message`, and of `modules` only `context.ts` and `login.ts`. Begin with `createLogins` below, then `gate.ts`.
+ * `replay-guard.ts` and `login-store.ts` hold what must outlive a request, and `session-renewals.ts` asks providers again
+ * while a session lasts. The folder may use the contracts of the edge, `message`, and of `modules` only `context.ts` and
+ * `login.ts`. Begin with `createLogins` below, then `gate.ts`.
  */
 
 import { hash } from 'node:crypto'
