@@ -6,7 +6,7 @@ export const PROVIDER_TIMEOUT_MS = 15_000
 
 export type ProviderFetch = (url: string, init?: OutboundRequest) => Promise<Response>
 
-/** Calls a provider. Timeouts, oversized responses and 5xx become `ProviderUnavailable`. */
+/** Calls a provider. Timeouts, oversized responses, 429 and 5xx become `ProviderUnavailable`. */
 export function createProviderFetch(outbound: Pick<Outbound, 'fetch'>): ProviderFetch {
   return async (url, init) => {
     let response: Response
@@ -15,7 +15,7 @@ export function createProviderFetch(outbound: Pick<Outbound, 'fetch'>): Provider
     } catch (error) {
       throw new ProviderUnavailable({ cause: error })
     }
-    if (response.status >= 500)
+    if (response.status >= 500 || response.status === 429)
       throw new ProviderUnavailable({ cause: new Error(`it responded ${response.status}`) })
     return response
   }
