@@ -137,6 +137,8 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
     })
     dispatch(exchange)
     exchange.resumeBody()
+    // Its connection may have become HTTP/2 after all others were drained.
+    if (this.#core.draining) this.drain()
   }
 
   #onClose(): void {

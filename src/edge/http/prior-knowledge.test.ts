@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
+import { connect as connectTcp } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
@@ -203,4 +205,36 @@ test('when the edge stops, requests in flight without TLS finish and the client 
 
   assert.equal((await response).body.toString(), 'finished')
   await stopped
+})
+
+test('a connection that becomes HTTP/2 while the edge stops gets its response, then GOAWAY', async (t) => {
+  let finishFirst = () => {}
+  const upstream = await startHttp(t, (request, response) => {
+    if (request.url === '/first') finishFirst = () => response.end()
+    else response.end('served')
+  })
+  const tunnel = createLocalTunnel(upstream)
+  const { connect, edge, port } = await startPlain(t, tunnel, { limits: { drain: 30_000 } })
+  const socket = connectTcp(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const session = connect()
+  const first = sendHttp2(session, { ':path': '/first' })
+  await eventually(() => tunnel.clients.length === 1, 'the upstream is connected')
+  const drained = once(session, 'goaway')
+  let isStopped = false
+  const stopped = edge.stop().then(() => {
+    isStopped = true
+  })
+  await drained
+
+  const late = connectHttp2(`http://${HOST}:${port}`, { createConnection: () => socket })
+  t.after(() => late.destroy())
+  const ended = once(late, 'goaway')
+  assert.equal((await sendHttp2(late, { ':path': '/late' })).body.toString(), 'served')
+  await ended
+  assert.ok(!isStopped)
+
+  await eventually(() => String(finishFirst).includes('end'), 'the upstream has the first request')
+  finishFirst()
+  await Promise.all([first, stopped])
 })
