@@ -51,7 +51,12 @@ export interface AgentIdentity {
   /** Whether the agent reads notes on its streams. */
   readsNotes?: boolean
   /** Joins this session as a further leg, with `clientId` and `cookie` of that session. */
-  leg?: { readonly sessionId: string; readonly number: number }
+  leg?: {
+    readonly sessionId: string
+    readonly number: number
+    /** It has to end at another process than the session's home. */
+    readonly elsewhere?: boolean
+  }
 }
 
 /** A Bind as an agent sends it: unset options may be null, as the SDKs send them. */
@@ -312,6 +317,7 @@ function toAuthRequest(identity: AgentIdentity, times: HeartbeatTimes, maxWindow
       ...(identity.maxLegs !== undefined && { MaxLegs: identity.maxLegs }),
       ...(identity.readsNotes && { Notes: true }),
       ...(identity.leg && { AgentSessionID: identity.leg.sessionId, LegNumber: identity.leg.number }),
+      ...(identity.leg?.elsewhere && { Elsewhere: true }),
     },
   }
 }

@@ -274,6 +274,10 @@ export const protocolErrors = {
     () =>
       'The session that this connection would join is not online here, or is not the session of this agent.',
   ),
+  leg_at_home: defineError(
+    undefined,
+    () => 'This leg has reached the home of its session, and has to end elsewhere. Dial again.',
+  ),
   too_many_legs: defineError(
     undefined,
     () => 'The agents of the account have as many further legs as the server has room for.',

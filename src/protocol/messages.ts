@@ -49,6 +49,8 @@ export const AuthRequest = Type.Object({
       AgentSessionID: text,
       /** Which leg of the session it is; one with the number of an open leg replaces it. */
       LegNumber: Type.Optional(Type.Integer({ minimum: 0 })),
+      /** The leg has to end at another process than the session's home, which rejects it. */
+      Elsewhere: Type.Optional(Type.Boolean()),
     }),
   ),
 })
@@ -74,6 +76,8 @@ export interface AuthResponse {
     MaxWindow?: number
     /** How many legs the session may have, for agents that sent how many they would open. */
     MaxLegs?: number
+    /** How many workers share the address, if there are several, for agents that sent how many legs they would open. */
+    Workers?: number
     /** For a further leg: it ends at another node than the session's home, and carries streams only. */
     Elsewhere?: true
   }

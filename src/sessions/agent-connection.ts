@@ -52,6 +52,8 @@ export interface AgentConnectionOptions extends AgentSessionDependencies {
   describeAccount?(accountId: string): Promise<AccountDescription>
   /** Agent addresses of all nodes. */
   connectAddresses?(): readonly string[]
+  /** How many workers share the address of the agent gateway. */
+  workers?: number
   serverVersion: string
   pool: BufferPool
   /** Shared by the windows of all sessions. */
@@ -244,6 +246,7 @@ export class AgentConnection {
       (Extra?.LegNumber ?? 0) >= MAX_LEGS
     )
       throw protocolError('session_unknown')
+    if (Extra?.Elsewhere === true && !session.remote) throw protocolError('leg_at_home')
     if (!admitLeg(principal.accountId)) throw protocolError('too_many_legs')
     return session
   }
@@ -262,7 +265,7 @@ export class AgentConnection {
   }
 
   #authResponse(session: LiveSession, extra: Extra, account: AccountDescription | undefined): AuthResponse {
-    const { resume, windows, region, serverVersion } = this.#options
+    const { resume, windows, region, serverVersion, workers = 1 } = this.#options
     const budget = session.legs?.shareWindows(windows) ?? windows.forSession()
     const maxWindow = this.#session.agreeOnWindows(extra.MaxWindow, budget)
     return {
@@ -281,6 +284,7 @@ export class AgentConnection {
         ConnectAddresses: agentKind(extra).firstParty ? this.#connectAddresses() : [],
         ...(extra.MaxWindow !== undefined && { MaxWindow: maxWindow }),
         ...(extra.MaxLegs !== undefined && { MaxLegs: Math.min(extra.MaxLegs, MAX_LEGS) }),
+        ...(extra.MaxLegs !== undefined && workers > 1 && { Workers: workers }),
         ...(session.remote && { Elsewhere: true }),
       },
     }

@@ -170,6 +170,19 @@ test('only the agent itself can add a leg to its session', async (t) => {
   assert.equal(platform.registry.session('ac_1', leg.sessionId)!.legs!.all.length, 1)
 })
 
+test('the home rejects a leg that has to end elsewhere', async (t) => {
+  const platform = await startPlatform(t)
+  const agent = await startAgent(t, platform, 1)
+  const { ClientId: clientId, Extra } = agent.legs[0]!.authResponse
+  const leg = { sessionId: Extra.AgentSessionID, number: 1, elsewhere: true }
+
+  await assert.rejects(
+    platform.agent(t, { identity: agentIdentity({ clientId, cookie: Extra.Cookie, leg }) }),
+    /has to end elsewhere/,
+  )
+  assert.equal(platform.registry.session('ac_1', leg.sessionId)!.legs!.all.length, 1)
+})
+
 test('a leg that reconnects replaces the connection it lost', async (t) => {
   const platform = await startPlatform(t)
   const agent = await startAgent(t, platform, 2)

@@ -33,6 +33,11 @@ export class Backoff {
     this.#random = options.random ?? Math.random
   }
 
+  /** Whether nothing has failed since the last stable connection. */
+  get isFirst(): boolean {
+    return this.#attempt === 0
+  }
+
   /** The next delay. The duration of the last attempt counts towards it, but some jitter always remains. */
   next(elapsedMs = 0): number {
     const now = this.#clock.monotonic()

@@ -57,6 +57,8 @@ export interface SessionResumption {
 
 /** A session this long resets the backoff. */
 const STABLE_SESSION_MS = 10_000
+/** The first wait after a session whose other legs are left. */
+const MAX_MOVE_DELAY_MS = 50
 /** Only local agents compete for a server on this machine, and a restarted one should be found at once. */
 const MAX_LOOPBACK_BACKOFF_MS = 1000
 const LOOPBACK_DIAL_INTERVAL_MS = 1000
@@ -148,7 +150,7 @@ export class ServerConnection {
           this.#handleFailure(error as Error)
         }
         if (this.#restarting) this.#restarting = false
-        else if (!this.#closing) await this.#sleep(this.#backoff.next(elapsed.ms))
+        else if (!this.#closing) await this.#sleep(this.#pauseAfter(elapsed.ms))
       }
     } catch (error) {
       fatalError = error as Error
@@ -159,6 +161,15 @@ export class ServerConnection {
         reject(fatalError ?? new NoSession('the agent is stopping'))
       this.#options.onChange()
     }
+  }
+
+  /** How long to wait for the next attempt, after a session was lost or attempts of this duration have failed. */
+  #pauseAfter(elapsedMs: number): number {
+    const { isFirst } = this.#backoff
+    const delayMs = this.#backoff.next(elapsedMs)
+    // Legs that are left say that the platform runs; processes that start now learn of the tunnels from the next session.
+    const hasLegs = this.#earlier.some(({ legs }) => legs.length > 0)
+    return isFirst && hasLegs ? Math.min(delayMs, MAX_MOVE_DELAY_MS) : delayMs
   }
 
   /** Resolves with the session, waiting up to `timeoutMs` for one (forever when infinite). */
@@ -307,10 +318,12 @@ export class ServerConnection {
     return new LeggedSession({
       first,
       maxLegs: Math.min(legs, Extra?.MaxLegs ?? 1),
-      open: (number, failures) =>
+      isSpread: (Extra?.Workers ?? 1) > 1,
+      open: (number, failures, elsewhere) =>
         this.#establish(this.#addresses.forLeg(first.location, number, failures), false, {
           sessionId,
           number,
+          elsewhere,
         }),
       clock,
       log,

@@ -5,9 +5,10 @@ import { ErrorCode, type ServedSession, StreamType } from '../../protocol/index.
 import { startAgent, testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
 
-async function start(t: TestContext, maxLegs: number | undefined, legs = 4) {
+async function start(t: TestContext, maxLegs: number | undefined, legs = 4, workers = 1) {
   const gateway = await TestGateway.start(t)
   gateway.maxLegs = maxLegs
+  gateway.workers = workers
   const { agent } = startAgent(t, gateway, { settings: testSettings(gateway, { legs }) })
   await agent.connection.session(60_000)
   return { gateway, agent }
@@ -107,6 +108,30 @@ test('a session without any leg left is resumed as a whole, and closing the agen
   await eventually(() => agent.connection.legs.length === 2)
   await agent.close()
   await eventuallyEqual(() => openLegs(gateway).length, 0)
+})
+
+const legsElsewhere = ({ auths }: TestGateway) =>
+  auths.filter(({ Extra }) => (Extra as Record<string, unknown>).Elsewhere === true).length
+
+test('of several workers, one leg reaches another than the first, however often it is dialled', async (t) => {
+  const { gateway, agent } = await start(t, 4, 4, 2)
+  gateway.attemptsAtHome = 5
+  openStream(gateway.legs[0]!)
+  await eventually(() => agent.connection.legs.length === 4)
+  assert.equal(legsElsewhere(gateway), 6)
+
+  const elsewhere = agent.connection.legs.find(({ session }) => session.authResponse.Extra.Elsewhere)!
+  elsewhere.session.destroy()
+  await eventually(() => legsElsewhere(gateway) === 7 && agent.connection.legs.length === 4)
+})
+
+test('where no connection reaches another worker, all legs end at the first', async (t) => {
+  const { gateway, agent } = await start(t, 2, 2, 2)
+  gateway.attemptsAtHome = Number.POSITIVE_INFINITY
+  openStream(gateway.legs[0]!)
+
+  await eventually(() => agent.connection.legs.length === 2)
+  assert.equal(gateway.legs.length, 2)
 })
 
 test('when a node joins, an agent with traffic opens a leg to it', async (t) => {

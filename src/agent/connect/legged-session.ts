@@ -10,6 +10,7 @@ import {
   type LabelRequest,
   type LabelResponse,
   MuxError,
+  ProtocolError,
 } from '../../protocol/index.ts'
 import type { AgentLog } from '../log/log.ts'
 import { Backoff } from './backoff.ts'
@@ -20,6 +21,10 @@ const STABLE_LEG_MS = 10_000
 
 /** The most that a server accepts. */
 const MAX_LEGS = 16
+
+/** Attempts to reach another worker than the home, which are made at once; and all of them. */
+const MAX_QUICK_ATTEMPTS = 8
+const MAX_ATTEMPTS = 12
 
 /** One authenticated connection of the session. */
 export interface AgentLeg {
@@ -37,8 +42,10 @@ export interface LeggedSessionOptions {
   readonly first: AgentLeg
   /** How many legs the session may have. */
   readonly maxLegs: number
-  /** Opens a leg; `failures` counts the attempts that failed so far. */
-  open(number: number, failures: number): Promise<AgentLeg>
+  /** Whether a connection to the home's address may reach another process. */
+  readonly isSpread: boolean
+  /** Opens a leg; `failures` counts the attempts that failed so far. The home rejects one that has to end elsewhere. */
+  open(number: number, failures: number, elsewhere: boolean): Promise<AgentLeg>
   readonly clock: Clock
   readonly log: AgentLog
   /** The longest wait before a lost leg is dialled again. */
@@ -50,7 +57,8 @@ export interface LeggedSessionOptions {
 
 /**
  * The agent's session over one leg or several. It begins with one; the first stream opens the others, because an agent
- * without visitors needs none of them. A leg that is lost is dialled again. The session ends with its last leg to its
+ * without visitors needs none of them. One of them ends at another worker than the first, if the server has several, so
+ * that the loss of one does not end all. A leg that is lost is dialled again. The session ends with its last leg to its
  * home, the node where it began; legs elsewhere go on serving until the node that they end at closes them.
  */
 export class LeggedSession {
@@ -68,6 +76,8 @@ export class LeggedSession {
   /** Legs being opened, by their numbers; each aborts its wait. */
   readonly #opening = new Map<number, AbortController>()
   #desiredLegs = 1
+  /** The number of the leg being opened that has to end elsewhere. */
+  #seeking: number | undefined
   #closed = false
 
   constructor(options: LeggedSessionOptions) {
@@ -171,11 +181,11 @@ export class LeggedSession {
   #openMissing(delayMs: number): void {
     if (this.#closed) return
     const numbers = this.#takenNumbers()
-    for (let number = 0; numbers.size < this.#desiredLegs; number++) {
-      if (numbers.has(number)) continue
-      numbers.add(number)
-      void this.#open(number, delayMs)
-    }
+    const missing: number[] = []
+    for (let number = 0; numbers.size + missing.length < this.#desiredLegs; number++)
+      if (!numbers.has(number)) missing.push(number)
+    if (this.#options.isSpread && !this.legs.some(isElsewhere)) this.#seeking ??= missing.at(-1)
+    for (const number of missing) void this.#open(number, delayMs)
   }
 
   #takenNumbers(): Set<number> {
@@ -191,15 +201,19 @@ export class LeggedSession {
       if (delayMs > 0) await delay(delayMs, undefined, { signal: abort.signal, ref: false }).catch(() => {})
       if (this.#closed || this.#legs.size >= this.#desiredLegs) break
       try {
-        const leg = await open(number, failures)
+        const leg = await open(number, failures, this.#seeking === number)
         if (this.#closed) leg.session.close()
         else this.#add(leg)
         break
       } catch (error) {
         log.debug('leg not opened', { obj: 'tunnels.session', leg: number, err: errorMessage(error) })
-        delayMs = this.#backoff.next()
+        // The kernel chooses the worker: the next attempt may reach another one.
+        const reachedHome = this.#seeking === number && error instanceof ProtocolError
+        delayMs = reachedHome && failures < MAX_QUICK_ATTEMPTS ? 0 : this.#backoff.next()
+        if (failures >= MAX_ATTEMPTS && this.#seeking === number) this.#seeking = undefined
       }
     }
+    if (this.#seeking === number) this.#seeking = undefined
     this.#opening.delete(number)
     onChange()
   }

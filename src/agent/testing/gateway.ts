@@ -34,6 +34,10 @@ export class TestGateway {
   connectAddresses: string[] = []
   /** How many legs it lets a session have; undefined for a server that knows none. */
   maxLegs: number | undefined
+  /** How many workers it names to agents. */
+  workers = 1
+  /** How many of the next legs that have to end elsewhere reach the home. */
+  attemptsAtHome = 0
   /** The connections of all sessions, open or not. */
   readonly legs: ServedSession[] = []
   /** Responses to Auth wait for this promise. */
@@ -175,6 +179,7 @@ export class TestGateway {
     const extra = message.Extra as Record<string, unknown>
     if (this.authError) throw this.authError
     if (extra.Authtoken !== this.token) throw new ProtocolError('The authtoken is not valid.', 107)
+    if (extra.Elsewhere === true && this.attemptsAtHome-- > 0) throw new ProtocolError('Dial again.')
     this.legs.push(session)
     const joined = extra.AgentSessionID
     if (joined === undefined) this.session = session
@@ -195,6 +200,8 @@ export class TestGateway {
         ConnectAddresses: this.connectAddresses.map((ServerAddr) => ({ Region: 'us', ServerAddr })),
         AgentSessionID: joined ?? `ts_${++this.#count}`,
         ...(this.maxLegs !== undefined && { MaxLegs: this.maxLegs }),
+        ...(this.workers > 1 && { Workers: this.workers }),
+        ...(extra.Elsewhere === true && { Elsewhere: true }),
       },
     }
   }

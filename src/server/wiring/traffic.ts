@@ -321,6 +321,7 @@ async function wireGateways(
     ingressAccount: (serverName) => certs.ingressOf(serverName)?.account,
     // Processes on one SQLite file share the address that the agent has dialled already, perhaps through a proxy.
     connectAddresses: () => (settings.databaseUrl === undefined ? [] : (cluster?.agentAddresses ?? [])),
+    workers: worker === undefined ? 1 : settings.workers,
     serverVersion: VERSION,
   })
   cluster?.followAddresses(() => agentGateway.announceAddresses())
