@@ -57,8 +57,8 @@ export interface SessionResumption {
 
 /** A session this long resets the backoff. */
 const STABLE_SESSION_MS = 10_000
-/** The first wait after a session whose other legs are left. */
-const MAX_MOVE_DELAY_MS = 50
+/** The share of the usual wait, up to a second, before the first attempt of an agent that has legs left. */
+const MOVE_DELAY_SHARE = 1 / 20
 /** Only local agents compete for a server on this machine, and a restarted one should be found at once. */
 const MAX_LOOPBACK_BACKOFF_MS = 1000
 const LOOPBACK_DIAL_INTERVAL_MS = 1000
@@ -167,9 +167,9 @@ export class ServerConnection {
   #pauseAfter(elapsedMs: number): number {
     const { isFirst } = this.#backoff
     const delayMs = this.#backoff.next(elapsedMs)
-    // Legs that are left say that the platform runs; processes that start now learn of the tunnels from the next session.
+    // Legs that are left show that the platform runs. A process that starts now learns of the tunnels from the next session.
     const hasLegs = this.#earlier.some(({ legs }) => legs.length > 0)
-    return isFirst && hasLegs ? Math.min(delayMs, MAX_MOVE_DELAY_MS) : delayMs
+    return isFirst && hasLegs ? delayMs * MOVE_DELAY_SHARE : delayMs
   }
 
   /** Resolves with the session, waiting up to `timeoutMs` for one (forever when infinite). */

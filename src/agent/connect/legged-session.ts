@@ -22,9 +22,9 @@ const STABLE_LEG_MS = 10_000
 /** The most that a server accepts. */
 const MAX_LEGS = 16
 
-/** Attempts to reach another worker than the home, which are made at once; and all of them. */
-const MAX_QUICK_ATTEMPTS = 8
+/** How often a leg is dialled to reach another worker than the home; the first attempts follow each other at once. */
 const MAX_ATTEMPTS = 12
+const MAX_QUICK_ATTEMPTS = 8
 
 /** One authenticated connection of the session. */
 export interface AgentLeg {

@@ -214,3 +214,19 @@ test('IP rules reject connections to raw endpoints before a byte is forwarded', 
 
   assert.deepEqual([admitted.text, denied.text, connections], ['hello', '', 1])
 })
+
+test('the circuit breaker of an endpoint opens by the errors of other processes', async (t) => {
+  const upstream = await startHttp(t, (_request, response) => response.writeHead(500).end())
+  const tunnel = createLocalTunnel(upstream, { options: { circuitBreaker: { errorThreshold: 0.5 } } })
+  const start = () => startEdge(t, new TestTunnels().add(HOST, tunnel), { sharesCounts: true })
+  const [first, second] = [await start(), await start()]
+  const askOnce = async ({ port }: { port: number }) => (await sendHttp(port, { host: HOST })).status
+  assert.equal(await askOnce(second), 500)
+
+  const statuses = new Set<number>()
+  while (!statuses.has(503)) statuses.add(await askOnce(first))
+  assert.equal(await askOnce(second), 500)
+  second.edge.sharedCounts.add(first.edge.sharedCounts.take())
+
+  assert.equal(await askOnce(second), 503)
+})

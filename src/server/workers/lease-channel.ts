@@ -1,5 +1,8 @@
 import type { RateLease, RateLeaseRequest } from '../../edge/index.ts'
 
+/** Requests without an answer; beyond, as when the control process is stopped, the worker decides by itself. */
+const MAX_PENDING = 10_000
+
 /** Asks the control process for leases of rate limits: those of one turn of the event loop in one message. */
 export class LeaseChannel {
   readonly #send: (requests: readonly RateLeaseRequest[]) => void
@@ -11,7 +14,8 @@ export class LeaseChannel {
     this.#send = send
   }
 
-  take(request: RateLeaseRequest): Promise<RateLease> {
+  async take(request: RateLeaseRequest): Promise<RateLease> {
+    if (this.#pending.length >= MAX_PENDING) return { count: request.count, retryAfterMs: 0 }
     if (this.#unsent.length === 0) setImmediate(() => this.#flush())
     this.#unsent.push(request)
     return new Promise((resolve) => this.#pending.push(resolve))
