@@ -8,6 +8,7 @@ import { measureRequests } from './load.ts'
 import { LOCAL_LOADS, LONG_LOADS, LOSSY_LOADS, type Load } from './loads.ts'
 import { cpuSeconds, hasProgram, residentKib, stopAll } from './processes.ts'
 import type { Results } from './results.ts'
+import { raiseTcpMemory } from './tcp-memory.ts'
 import { type BulkUpstream, startBulkUpstream } from './transfer.ts'
 import { pathOf, startIperf, startUpstream } from './upstream.ts'
 
@@ -32,6 +33,7 @@ async function runLocal(dir: string, results: Results): Promise<void> {
 async function runLong(dir: string, results: Results): Promise<void> {
   const link = createDelayedLink(ONE_WAY_MS)
   const bulk = await startBulkUpstream()
+  raiseTcpMemory()
   try {
     const upstream = { ...bulk.ports, tcp: await startIperf(link) }
     await measure('long', await startTunnels({ dir, link, upstream }), LONG_LOADS, results, bulk)
