@@ -17,6 +17,8 @@ export interface UpstreamTarget {
   readonly tunnelId?: string | undefined
   /** Sends the requests; its connections are never shared with another target. */
   readonly pool: Pool
+  /** Changes when streams that are opened from now on may take a better path than earlier ones. Absent: it never does. */
+  readonly pathRevision?: number | undefined
   open(client: ClientInfo): ByteStream
 }
 

@@ -76,6 +76,11 @@ export class ServedSession {
     return this.#mux.lastReceivedAt
   }
 
+  /** The round-trip time to the agent; undefined before the first sample. */
+  get roundTripMs(): number | undefined {
+    return this.#mux.roundTrip.ms
+  }
+
   get closed(): boolean {
     return this.#mux.closed
   }
@@ -95,6 +100,11 @@ export class ServedSession {
   agreeOnWindows(agentMaxWindow: number | undefined, budget: WindowBudget): number {
     const measure = () => void ping(this.#mux, this.#clock, PING_TIMEOUT_MS)
     return this.#mux.agreeOnWindows(agentMaxWindow, budget, measure)
+  }
+
+  /** Takes a sample of the round-trip time now and then, if the agent is one of ours. */
+  refreshRoundTrip(): void {
+    this.#mux.windowGrowth?.refreshRoundTrip()
   }
 
   /** The agent reads notes on its streams. */

@@ -66,7 +66,7 @@ export class WindowGrowth {
 
   /** By how much a window grows whose reader consumed all of it in this time, and `consumed` bytes since it began. */
   grow(window: number, elapsedMs: number, consumed: number): number {
-    this.#refresh()
+    this.refreshRoundTrip()
     const roundTripMs = this.#roundTrip.ms
     if (roundTripMs === undefined || elapsedMs > GROW_BELOW_ROUND_TRIPS * roundTripMs) return 0
     if (consumed < Math.min(this.#budget.streams * GROW_AFTER_BYTES_PER_STREAM, MAX_GROW_AFTER_BYTES))
@@ -90,7 +90,8 @@ export class WindowGrowth {
     if (window > WINDOW) this.#budget.release(window - WINDOW)
   }
 
-  #refresh(): void {
+  /** Takes a sample of the round-trip time, unless one is fresh. */
+  refreshRoundTrip(): void {
     if (this.#measure === undefined) return
     const now = this.clock.monotonic()
     if (now - this.#measuredAt < SAMPLE_INTERVAL_MS) return

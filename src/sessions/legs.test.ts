@@ -68,6 +68,20 @@ test('four legs are one session, and streams spread evenly over them', async (t)
   )
 })
 
+test('streams share the first leg of a short link', async (t) => {
+  const platform = await startPlatform(t, { gateway: { legTimes: { shortRoundTripMs: 60_000 } } })
+  const agent = await startAgent(t, platform, 4)
+  const { legs } = platform.registry.sessionsOf('ac_1')[0]!
+
+  // The first stream of a leg measures its round trip.
+  for (let count = 0; count < 4; count++) openStream(platform)
+  await eventuallyEqual(() => countsOf(agent), [1, 1, 1, 1])
+  await eventually(() => legs!.all.every(({ session }) => session.roundTripMs !== undefined))
+  for (let count = 0; count < 64; count++) openStream(platform)
+
+  await eventuallyEqual(() => countsOf(agent), [64, 2, 1, 1])
+})
+
 test('a leg is no session of the account, and legs have a limit of their own', async (t) => {
   const gateway = { sessions: new Admission({ total: 3 }), legs: new Admission({ total: 5 }) }
   const platform = await startPlatform(t, { gateway })
@@ -124,7 +138,7 @@ test('the session ends with its last leg', async (t) => {
 
 test('a leg that froze is left at once for one that answers, and closed after its tolerance', async (t) => {
   const platform = await startPlatform(t, {
-    gateway: { minHeartbeatMs: 1, legTimes: { quietMs: 100, idleMs: 300_000 } },
+    gateway: { minHeartbeatMs: 1, legTimes: { quietMs: 100 } },
   })
   const relay = await startRelay(t, platform.port)
   const heartbeat = { intervalMs: 60_000, toleranceMs: 500 }
@@ -195,7 +209,7 @@ test('a leg that reconnects replaces the connection it lost', async (t) => {
 })
 
 test('legs that nothing uses are closed, except one', async (t) => {
-  const platform = await startPlatform(t, { gateway: { legTimes: { quietMs: 2000, idleMs: 50 } } })
+  const platform = await startPlatform(t, { gateway: { legTimes: { idleMs: 50 } } })
   const agent = await startAgent(t, platform, 3)
   openStream(platform)
   await eventuallyEqual(() => countsOf(agent), [1, 0, 0])

@@ -12,19 +12,28 @@ import {
 import { AgentStreams, type StreamLimits } from './agent-streams.ts'
 import type { ClientInfo, EndpointOptions } from './tunnel.ts'
 
-/** Times after which legs are checked and closed. */
+/** Times by which legs are chosen, checked and closed. */
 export interface LegTimes {
   /** A leg that was silent for this long is asked for a sign of life when a stream is opened. */
   readonly quietMs: number
   /** Legs beyond the first are closed when no stream was opened for this long: an idle agent costs one connection. */
   readonly idleMs: number
+  /** Legs with a shorter round trip than this are filled one after the other. */
+  readonly shortRoundTripMs: number
 }
 
-const TIMES: LegTimes = { quietMs: 2000, idleMs: 300_000 }
+const TIMES: LegTimes = { quietMs: 2000, idleMs: 300_000, shortRoundTripMs: 10 }
+
+/**
+ * So many streams share a leg before the next one is used. Streams that share a leg share its records and system calls,
+ * which saves a tenth of a small request's processor time. Over a long link, where a lost packet delays all that follows
+ * on its leg, streams spread over the legs instead.
+ */
+const STREAMS_PER_SHORT_LEG = 64
 
 export interface LegsOptions {
   readonly clock: Clock
-  readonly times?: LegTimes | undefined
+  readonly times?: Partial<LegTimes> | undefined
   /** The legs that stay open without a stream: one at the session's home, none elsewhere. */
   readonly minLegs: 0 | 1
   /** A leg was added or removed. */
@@ -92,18 +101,19 @@ export class Leg implements LegView {
   }
 }
 
-/** The legs of one session at this process. A stream is opened on the leg with the fewest, among those that answer. */
+/** The legs of one session at this process. A stream is opened on the one with the least load, among those that answer. */
 export class Legs {
   readonly #options: LegsOptions
   readonly #times: LegTimes
   #legs: readonly Leg[] = []
   #windows: WindowBudget | undefined
   #lastOpenedAt = 0
+  #addedCount = 0
   #idleTimer: NodeJS.Timeout | undefined
 
   constructor(options: LegsOptions) {
     this.#options = options
-    this.#times = options.times ?? TIMES
+    this.#times = { ...TIMES, ...options.times }
   }
 
   /** The budget of the session within that of the process: the windows of all its legs share it. */
@@ -114,6 +124,11 @@ export class Legs {
 
   get all(): readonly Leg[] {
     return this.#legs
+  }
+
+  /** How many legs were added so far. */
+  get addedCount(): number {
+    return this.#addedCount
   }
 
   /** Whether a stream is open on any of them. */
@@ -130,6 +145,7 @@ export class Legs {
   add(leg: Leg): void {
     const replaced = this.#legs.find(({ number }) => number === leg.number)
     this.#legs = [...this.#legs.filter((each) => each !== replaced), leg]
+    this.#addedCount++
     replaced?.session.close(ErrorCode.NoError, 'The agent has connected this leg again.')
     this.#lastOpenedAt = this.#options.clock.monotonic()
     if (this.#legs.length > this.#options.minLegs)
@@ -161,7 +177,7 @@ export class Legs {
     )
   }
 
-  /** Throws `TunnelBusy` when the leg with the fewest streams is at its limit and its queue is full. */
+  /** Throws `TunnelBusy` when the leg with the least load is at its limit and its queue is full. */
   open(tunnel: BoundTunnel, client: ClientInfo): ByteStream {
     const [first] = this.#legs
     // Most agents have one.
@@ -191,9 +207,20 @@ export class Legs {
     this.#lastOpenedAt = now
     for (const leg of this.#legs) {
       if (now - leg.session.lastReceivedAt > this.#times.quietMs) leg.check()
-      if (isBetter(leg, best)) best = leg
+      if (this.#isBetter(leg, best)) best = leg
     }
     return best
+  }
+
+  #isBetter(leg: Leg, other: Leg): boolean {
+    if (leg.session.closed !== other.session.closed) return other.session.closed
+    if (leg.suspect !== other.suspect) return other.suspect
+    return this.#loadOf(leg) < this.#loadOf(other)
+  }
+
+  #loadOf({ session: { openedCount, roundTripMs } }: Leg): number {
+    const isShort = roundTripMs !== undefined && roundTripMs < this.#times.shortRoundTripMs
+    return isShort ? Math.floor(openedCount / STREAMS_PER_SHORT_LEG) : openedCount
   }
 
   #checkIdleLater(delayMs: number): NodeJS.Timeout {
@@ -214,13 +241,8 @@ export class Legs {
   }
 }
 
-function isBetter(leg: Leg, other: Leg): boolean {
-  if (leg.session.closed !== other.session.closed) return other.session.closed
-  if (leg.suspect !== other.suspect) return other.suspect
-  return leg.session.openedCount < other.session.openedCount
-}
-
 function openOn(leg: Leg, tunnel: BoundTunnel, client: ClientInfo): ByteStream {
+  leg.session.refreshRoundTrip()
   const { proxyProto } = tunnel.options
   const header: ProxyHeader = {
     Id: tunnel.bindId,

@@ -45,7 +45,7 @@ export interface AgentSessionDependencies {
   /** How long the agent may take to answer a probe. */
   probeTimeoutMs?: number
   /** For tests. */
-  legTimes?: LegTimes
+  legTimes?: Partial<LegTimes>
 }
 
 /** Who an agent is: its principal, what its Auth said, and where its first connection came from and went to. */

@@ -91,6 +91,11 @@ export class LiveTunnel<A extends TunnelAddress = TunnelAddress> implements Tunn
     return this.session.region
   }
 
+  /** A stream that was opened before the last leg came may share a busy one, or take the detour by another process. */
+  get pathRevision(): number {
+    return this.session.legs?.addedCount ?? 0
+  }
+
   open(client: ClientInfo): ByteStream {
     return this.#open(this, client)
   }

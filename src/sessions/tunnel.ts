@@ -62,6 +62,8 @@ export interface Tunnel {
   /** Its share of the traffic of its pool, relative to the other members; 0 is standby. */
   readonly poolingWeight: number
   readonly options: EndpointOptions
+  /** Changes when streams that are opened from now on may take a better path than earlier ones. Absent: it never does. */
+  readonly pathRevision?: number | undefined
   /** Opens one connection to the upstream; throws `TunnelBusy` when the session is at its limit and its queue is full. */
   open(client: ClientInfo): ByteStream
 }

@@ -74,6 +74,8 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   readonly #pool: UpstreamPool
   readonly #target: UpstreamTarget
   readonly #stream: ByteStream
+  /** Of the target when the stream was opened. */
+  readonly #pathRevision: number | undefined
   /** The beginning of a head that is not complete, or of a 502 that may be a dial report. */
   readonly #partialHead = new ByteQueue()
   /** How many of its bytes do not contain the end of the head. */
@@ -97,7 +99,13 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     this.#target = target
     this.identity = identity
     this.#stream = stream
+    this.#pathRevision = target.pathRevision
     stream.sink = this
+  }
+
+  /** Whether a new stream may take a better path than this one. */
+  get isOutdated(): boolean {
+    return this.#pathRevision !== this.#target.pathRevision
   }
 
   /** Whether this pooled connection may carry the request: a non-idempotent one only shortly after its last use. */
@@ -326,7 +334,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     this.#responseState = 'head'
     this.reused = true
     const { core } = this.#pool
-    if (!reusable || !this.#pool.addIdle(this)) {
+    if (!reusable || this.isOutdated || !this.#pool.addIdle(this)) {
       this.close()
       return
     }

@@ -34,6 +34,8 @@ const MALFORMED_RESPONSE_CODES = new Set([
 /** A connection to an upstream with HTTP/2 prior knowledge, shared by many exchanges. */
 export class Http2UpstreamConnection extends TimerEntry {
   readonly #core: Core
+  /** Of the target when the stream was opened. */
+  readonly #pathRevision: number | undefined
   readonly #session: ClientHttp2Session
   readonly #windows: Http2Windows
   readonly #onUnusable: () => void
@@ -41,9 +43,10 @@ export class Http2UpstreamConnection extends TimerEntry {
   #used = false
   #retired = false
 
-  constructor(core: Core, stream: ByteStream, onUnusable: () => void) {
+  constructor(core: Core, target: UpstreamTarget, stream: ByteStream, onUnusable: () => void) {
     super()
     this.#core = core
+    this.#pathRevision = target.pathRevision
     this.#onUnusable = onUnusable
     this.#session = connect('http://upstream', {
       createConnection: () => new StreamDuplex(stream),
@@ -62,8 +65,8 @@ export class Http2UpstreamConnection extends TimerEntry {
   }
 
   /** False when a new exchange needs another connection. */
-  get usable(): boolean {
-    return !this.#session.closed && !this.#session.destroyed
+  isUsable({ pathRevision }: UpstreamTarget): boolean {
+    return !this.#session.closed && !this.#session.destroyed && pathRevision === this.#pathRevision
   }
 
   /** Sends the request of this exchange. */

@@ -88,7 +88,11 @@ export class UpstreamPool {
 
   #takeIdle(identity: string, exchange: Exchange): Http1Upstream | undefined {
     const list = this.#idle.get(identity)
-    const upstream = list?.at(-1)
+    let upstream = list?.at(-1)
+    while (upstream?.isOutdated === true) {
+      upstream.close()
+      upstream = list?.at(-1)
+    }
     if (list === undefined || upstream === undefined || !upstream.canSend(exchange)) return undefined
     list.pop()
     if (identity !== '' && list.length === 0) this.#idle.delete(identity)
@@ -107,8 +111,9 @@ export class UpstreamPool {
       throw edgeError('bad_request', 'WebSocket cannot be forwarded to an HTTP/2 upstream')
     }
     const existing = this.#shared && !fresh ? this.#http2Connections.get(identity) : undefined
-    if (existing?.usable === true) return existing
-    const connection = new Http2UpstreamConnection(this.core, this.#openStream(exchange, target), () => {
+    if (existing?.isUsable(target) === true) return existing
+    const stream = this.#openStream(exchange, target)
+    const connection = new Http2UpstreamConnection(this.core, target, stream, () => {
       if (this.#http2Connections.get(identity) === connection) this.#http2Connections.delete(identity)
     })
     if (this.#shared) this.#http2Connections.set(identity, connection)

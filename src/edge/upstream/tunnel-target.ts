@@ -35,6 +35,10 @@ export class TunnelTarget implements UpstreamTarget {
     return this.#tunnel.id
   }
 
+  get pathRevision(): number | undefined {
+    return this.#tunnel.pathRevision
+  }
+
   open(client: ClientInfo): ByteStream {
     return this.#tunnel.open(client)
   }
