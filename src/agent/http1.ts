@@ -25,8 +25,10 @@ export interface MessageEvents {
   raw(bytes: Buffer): void
 }
 
-/** The first line of a head and the fields that determine the framing. */
+/** The text of a head, its first line and the fields that determine the framing. */
 export interface MessageHead {
+  /** Without the empty line at its end. */
+  text: string
   /** `GET / HTTP/1.1` or `HTTP/1.1 200 OK`, without its line end. */
   line: string
   /** Undefined when absent, NaN when invalid. */
@@ -216,6 +218,7 @@ export function parseHead(bytes: Buffer): MessageHead {
   const text = bytes.toString('latin1', 0, bytes.length - 4)
   let end = text.indexOf('\r\n')
   const head: MessageHead = {
+    text,
     line: end < 0 ? text : text.slice(0, end),
     contentLength: undefined,
     chunked: false,

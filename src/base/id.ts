@@ -27,13 +27,14 @@ function randomDigit(): number {
  */
 export class KsuidGenerator {
   readonly #digits = new Uint8Array(ENCODED_LENGTH)
-  readonly #characters = Buffer.alloc(ENCODED_LENGTH)
-  readonly #prefix: string
+  /** The text of an id: the prefix, which stays, and the digits. */
+  readonly #characters: Buffer
   #second = Number.NaN
 
   /** With a prefix, `next` gives ids such as `ev_2cFz…`. */
   constructor(prefix?: string) {
-    this.#prefix = prefix === undefined ? '' : `${prefix}_`
+    const start = prefix === undefined ? '' : `${prefix}_`
+    this.#characters = Buffer.from(start + '0'.repeat(ENCODED_LENGTH), 'latin1')
   }
 
   next(now: number): string {
@@ -44,8 +45,10 @@ export class KsuidGenerator {
     } else this.#countUp()
     const digits = this.#digits
     const characters = this.#characters
-    for (let index = 0; index < ENCODED_LENGTH; index++) characters[index] = ALPHABET_CODES[digits[index]!]!
-    return this.#prefix + characters.toString('latin1')
+    const start = characters.length - ENCODED_LENGTH
+    for (let index = 0; index < ENCODED_LENGTH; index++)
+      characters[start + index] = ALPHABET_CODES[digits[index]!]!
+    return characters.toString('latin1')
   }
 
   /** Seconds and a random payload. Its top bit stays clear, so that counting up never overflows into the seconds. */

@@ -39,7 +39,7 @@ interface CaptureLine {
   response_start?: number
   error?: string
   pinned?: true
-  policy?: CapturedAction[]
+  policy?: readonly CapturedAction[]
   request: MessageLine
   response?: MessageLine
 }

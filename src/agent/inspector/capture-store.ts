@@ -14,6 +14,9 @@ const CAPTURE_OVERHEAD_BYTES = 1024
 /** More actions of policies are not kept. */
 const MAX_ACTIONS = 60
 
+/** Shared by captures without any. */
+const NO_ACTIONS: readonly CapturedAction[] = []
+
 /** One captured exchange; `response` is undefined until the upstream responds. */
 export class Capture {
   readonly id: string
@@ -35,7 +38,7 @@ export class Capture {
   /** WebSocket messages or server-sent events, if there are any; they may continue after the exchange has ended. */
   frames: FrameLog | undefined
   /** What the server's traffic policies did with the request, in order. */
-  readonly actions: CapturedAction[] = []
+  actions: readonly CapturedAction[] = NO_ACTIONS
   /** Pinned captures are evicted last, and survive a clear that keeps them. */
   pinned = false
   /** What it counted towards the limit of pinned captures when it was pinned. */
@@ -157,7 +160,7 @@ export class CaptureStore {
     capture.requestNs = stored.requestNs
     capture.responseStartNs = stored.responseStartNs
     capture.error = stored.error
-    capture.actions.push(...stored.actions)
+    capture.actions = stored.actions
     capture.open = false
     this.#captures.add(capture)
     this.#append(capture)
@@ -198,7 +201,7 @@ export class CaptureStore {
   addActions(capture: Capture, actions: readonly CapturedAction[]): void {
     const added = actions.slice(0, MAX_ACTIONS - capture.actions.length)
     if (!capture.stored || added.length === 0) return
-    capture.actions.push(...added)
+    capture.actions = [...capture.actions, ...added]
     this.#account(added.length * ACTION_BYTES)
     this.#notify(capture)
   }

@@ -158,7 +158,7 @@ export class HttpTap {
       if (exchange.capture && status === 101 && isWebSocket(bytes))
         this.#readMessages(exchange.capture, bytes)
       this.#requests.stop()
-    } else if (exchange.capture && isEventStream(bytes)) this.#readEvents(exchange.capture)
+    } else if (exchange.capture && isEventStream(bytes, head.text)) this.#readEvents(exchange.capture)
     return framing
   }
 
@@ -235,9 +235,9 @@ export class HttpTap {
 }
 
 /** True for a response with an uncompressed event stream as its body. */
-function isEventStream(head: Buffer): boolean {
+function isEventStream(head: Buffer, text: string): boolean {
   // A cheap check first: almost no response is an event stream.
-  if (!head.includes('event-stream')) return false
+  if (!text.includes('event-stream')) return false
   const fields = new Map(
     parseHeaderFields(head).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()]),
   )
