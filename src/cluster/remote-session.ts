@@ -24,6 +24,9 @@ const PROBE_CALL_TIMEOUT_MS = 2500
  */
 const MAX_ORPHANED_MS = 45_000
 
+/** The home enforces the rules of the credential. */
+const UNRESTRICTED = compileAcl(['*'])
+
 /** What the session of a peer needs from the link to it. */
 export interface PeerLink {
   readonly call: PeerCall
@@ -57,9 +60,10 @@ export class RemoteSession implements LiveSession {
   metadata: string
   readonly startedAt: number
   readonly fence: number
-  acl = compileAcl(['*'])
-  readonly legs: Legs
+  acl = UNRESTRICTED
   readonly #registry: Registry
+  readonly #clock: Clock
+  #legs: Legs | undefined
   #link: PeerLink | undefined
   #orphanTimer: NodeJS.Timeout | undefined
 
@@ -81,24 +85,30 @@ export class RemoteSession implements LiveSession {
     this.fence = snapshot.fence ?? 0
     this.#link = link
     this.#registry = registry
-    this.legs = new Legs({
-      clock,
+    this.#clock = clock
+  }
+
+  /** Created when first needed: most sessions of peers have none here, and there are many of them. */
+  get legs(): Legs {
+    this.#legs ??= new Legs({
+      clock: this.#clock,
       minLegs: 0,
-      onChange: () => registry.legsChanged(this),
+      onChange: () => this.#registry.legsChanged(this),
       onLastClosed: () => this.#onLegsGone(),
     })
+    return this.#legs
   }
 
   /** Whether the agent has legs to this node, or to others but the home. */
   get hasLegs(): boolean {
-    return this.legs.all.length > 0 || this.#registry.hasLegsElsewhere(this)
+    return (this.#legs?.all.length ?? 0) > 0 || this.#registry.hasLegsElsewhere(this)
   }
 
   /** Opens a stream on a leg to this node; through the home when none answers, or on a leg elsewhere when that is lost. */
   open(tunnel: LiveTunnel, client: ClientInfo): ByteStream {
     const link = this.#link
     if (link === undefined) return this.#registry.openOnLeg(this.legs, tunnel, client)
-    return this.legs.tryOpen(tunnel, client) ?? link.open(tunnel.id, client)
+    return this.#legs?.tryOpen(tunnel, client) ?? link.open(tunnel.id, client)
   }
 
   onLegsElsewhere(): void {
@@ -127,7 +137,7 @@ export class RemoteSession implements LiveSession {
   }
 
   end(reason: string): void {
-    this.legs.close(ErrorCode.NoError, reason)
+    this.#legs?.close(ErrorCode.NoError, reason)
     // If the link is down, the session is gone as well.
     this.#call(PeerStream.End, { session: this.id, reason }).catch(() => {})
   }
@@ -167,13 +177,17 @@ export class RemoteSession implements LiveSession {
 
   /** Whether legs serve tunnels, or did and have streams left. */
   get #isUsed(): boolean {
-    return this.legs.isBusy || (this.hasLegs && this.#registry.tunnelsIn(this).length > 0)
+    return this.#isBusy || (this.hasLegs && this.#registry.tunnelsIn(this).length > 0)
+  }
+
+  get #isBusy(): boolean {
+    return this.#legs?.isBusy === true
   }
 
   #expire(): void {
     // Streams that are open go on once the tunnels are taken over.
     for (const { bindId } of this.#registry.tunnelsIn(this)) this.#registry.unbind(this, bindId, true)
-    if (this.legs.isBusy) this.#orphanTimer = setTimeout(() => this.#expire(), MAX_ORPHANED_MS).unref()
+    if (this.#isBusy) this.#orphanTimer = setTimeout(() => this.#expire(), MAX_ORPHANED_MS).unref()
     else this.#remove()
   }
 
