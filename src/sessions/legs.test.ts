@@ -5,7 +5,7 @@ import { startRelay } from '../../test/support/relay.ts'
 import { Admission } from '../base/io/admission.ts'
 import { Secret } from '../base/secret.ts'
 import type { AgentSession, AgentSessionOptions, MuxStream } from '../protocol/index.ts'
-import { openStream as openClientStream } from './testing/client-stream.ts'
+import { CLIENT, openStream as openClientStream } from './testing/client-stream.ts'
 import { agentIdentity, type Platform, startPlatform } from './testing/platform.ts'
 
 const HOST = 'app.adit.test'
@@ -155,6 +155,20 @@ test('a leg that froze is left at once for one that answers, and closed after it
   await eventually(() => countsOf(agent)[0]! > before)
   await eventually(() => openStream(platform) && legs!.all.length === 1)
   assert.equal(served.closed(), false)
+})
+
+test('streams that took a detour while a leg had to prove itself are outdated once it answers', async (t) => {
+  const platform = await startPlatform(t, { gateway: { legTimes: { quietMs: -1 } } })
+  await startAgent(t, platform, 1)
+  const { legs } = platform.registry.sessionsOf('ac_1')[0]!
+  const [tunnel] = platform.registry.tunnelsOf('ac_1')
+  const before = tunnel!.pathRevision
+
+  const stream = legs!.tryOpen(tunnel!, CLIENT)
+
+  assert.equal(stream, undefined)
+  await eventually(() => tunnel!.pathRevision > before)
+  assert.equal(legs!.all[0]!.suspect, false)
 })
 
 test('only the agent itself can add a leg to its session', async (t) => {

@@ -91,12 +91,13 @@ export class Leg implements LegView {
   }
 
   /** Asks the agent for a sign of life; streams prefer other legs until it comes. Without one the leg is closed. */
-  check(): void {
+  check(onAnswer: () => void): void {
     if (this.suspect) return
     this.suspect = true
     void this.session.probe(this.#toleranceMs).then((alive) => {
       this.suspect = false
-      if (!alive) this.session.destroy(new HeartbeatTimeout(this.#toleranceMs))
+      if (alive) onAnswer()
+      else this.session.destroy(new HeartbeatTimeout(this.#toleranceMs))
     })
   }
 }
@@ -108,7 +109,9 @@ export class Legs {
   #legs: readonly Leg[] = []
   #windows: WindowBudget | undefined
   #lastOpenedAt = 0
-  #addedCount = 0
+  #revision = 0
+  /** Whether a stream took another way because no leg answered for sure. */
+  #hasDetours = false
   #idleTimer: NodeJS.Timeout | undefined
 
   constructor(options: LegsOptions) {
@@ -126,9 +129,9 @@ export class Legs {
     return this.#legs
   }
 
-  /** How many legs were added so far. */
-  get addedCount(): number {
-    return this.#addedCount
+  /** Grows when new streams may take a better way than those that are open: a leg was added, or answers after a detour. */
+  get revision(): number {
+    return this.#revision
   }
 
   /** Whether a stream is open on any of them. */
@@ -145,7 +148,7 @@ export class Legs {
   add(leg: Leg): void {
     const replaced = this.#legs.find(({ number }) => number === leg.number)
     this.#legs = [...this.#legs.filter((each) => each !== replaced), leg]
-    this.#addedCount++
+    this.#revision++
     replaced?.session.close(ErrorCode.NoError, 'The agent has connected this leg again.')
     this.#lastOpenedAt = this.#options.clock.monotonic()
     if (this.#legs.length > this.#options.minLegs)
@@ -189,7 +192,9 @@ export class Legs {
   /** Opens the stream if a leg answers for sure: there is another way to the agent. */
   tryOpen(tunnel: BoundTunnel, client: ClientInfo): ByteStream | undefined {
     const leg = this.#select()
-    return leg === undefined || leg.suspect || leg.session.closed ? undefined : openOn(leg, tunnel, client)
+    if (leg !== undefined && !leg.suspect && !leg.session.closed) return openOn(leg, tunnel, client)
+    this.#hasDetours ||= leg !== undefined
+    return undefined
   }
 
   close(code: number, reason: string): void {
@@ -206,10 +211,16 @@ export class Legs {
     const now = this.#options.clock.monotonic()
     this.#lastOpenedAt = now
     for (const leg of this.#legs) {
-      if (now - leg.session.lastReceivedAt > this.#times.quietMs) leg.check()
+      if (now - leg.session.lastReceivedAt > this.#times.quietMs) leg.check(() => this.#onAnswer())
       if (this.#isBetter(leg, best)) best = leg
     }
     return best
+  }
+
+  #onAnswer(): void {
+    if (!this.#hasDetours) return
+    this.#hasDetours = false
+    this.#revision++
   }
 
   #isBetter(leg: Leg, other: Leg): boolean {

@@ -91,9 +91,8 @@ export class LiveTunnel<A extends TunnelAddress = TunnelAddress> implements Tunn
     return this.session.region
   }
 
-  /** A stream that was opened before the last leg came may share a busy one, or take the detour by another process. */
   get pathRevision(): number {
-    return this.session.legs?.addedCount ?? 0
+    return this.session.legs?.revision ?? 0
   }
 
   open(client: ClientInfo): ByteStream {

@@ -1,7 +1,8 @@
 import type { ByteStream } from '../../base/io/stream.ts'
 import type { ClientInfo, TunnelLookup } from '../tunnel.ts'
 
-const CLIENT: ClientInfo = {
+/** A client of an HTTPS endpoint. */
+export const CLIENT: ClientInfo = {
   clientAddress: '192.0.2.1:1234',
   serverAddress: '192.0.2.2:443',
   proto: 'https',
