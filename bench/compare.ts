@@ -18,9 +18,9 @@ measured one right after the other in many short rounds, because the machine get
 Prints for each load the median over all starts of the ratio within a start, the interval that contains the true one with a
 probability of 95 %, and the range; above 1, the second side has more.
 
-  --workers A,B    worker counts of the two sides; 1,1 by default
-  --legs A,B       connections of their agents; 1,1 by default
-  --inspect A,B    whether their agents record requests; false,false by default
+  --workers A,B    worker counts of the two sides; 1 by default
+  --legs A,B       connections of their agents; 1 by default
+  --inspect A,B    whether their agents record requests; false by default
   --starts N       9 by default
   --rounds N       8 by default
   --seconds N      length of a round, 1 by default
@@ -33,9 +33,9 @@ const ROOT = join(import.meta.dirname, '..')
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    workers: { type: 'string', default: '1,1' },
-    legs: { type: 'string', default: '1,1' },
-    inspect: { type: 'string', default: 'false,false' },
+    workers: { type: 'string', default: '1' },
+    legs: { type: 'string', default: '1' },
+    inspect: { type: 'string', default: 'false' },
     starts: { type: 'string', default: '9' },
     rounds: { type: 'string', default: '8' },
     seconds: { type: 'string', default: '1' },
@@ -84,7 +84,10 @@ async function withCheckout(revision: string, work: (checkout: string) => Promis
 
 async function compare(otherProgram: string): Promise<void> {
   const sides = ([0, 1] as const).map((index): Side => {
-    const ofSide = (pair: string) => pair.split(',')[index]!
+    const ofSide = (pair: string) => {
+      const [first = '', second = first] = pair.split(',')
+      return index === 0 ? first : second
+    }
     return {
       index,
       program: index === 0 ? otherProgram : ADIT_PROGRAM,

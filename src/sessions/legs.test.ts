@@ -158,6 +158,7 @@ test('a leg that froze is left at once for one that answers, and closed after it
 })
 
 test('streams that took a detour while a leg had to prove itself are outdated once it answers', async (t) => {
+  // Every leg counts as silent for too long.
   const platform = await startPlatform(t, { gateway: { legTimes: { quietMs: -1 } } })
   await startAgent(t, platform, 1)
   const { legs } = platform.registry.sessionsOf('ac_1')[0]!

@@ -73,7 +73,7 @@ export class Http2UpstreamConnection extends TimerEntry {
   start(exchange: Exchange, target: UpstreamTarget): Upstream {
     const upstream = new Http2Upstream(this.#session, this.#windows, exchange, target, this.#used, {
       onClose: () => this.#onExchangeClosed(),
-      onMalformed: () => this.#retire(),
+      onMalformed: () => this.retire(),
     })
     this.#used = true
     this.#exchanges++
@@ -87,14 +87,14 @@ export class Http2UpstreamConnection extends TimerEntry {
 
   /** The connection was idle for `limits.upstreamIdle`. */
   onDeadline(): void {
-    this.#retire()
+    this.retire()
   }
 
   /**
    * Takes the connection out of use: it gets no further request, and those in flight may finish (P30, decision 116). Not
    * `session.close()`, which waits until the upstream ends its side, possibly forever.
    */
-  #retire(): void {
+  retire(): void {
     this.#retired = true
     this.#onUnusable()
     if (this.#exchanges === 0) this.close()

@@ -112,6 +112,7 @@ export class UpstreamPool {
     }
     const existing = this.#shared && !fresh ? this.#http2Connections.get(identity) : undefined
     if (existing?.isUsable(target) === true) return existing
+    existing?.retire()
     const stream = this.#openStream(exchange, target)
     const connection = new Http2UpstreamConnection(this.core, target, stream, () => {
       if (this.#http2Connections.get(identity) === connection) this.#http2Connections.delete(identity)
