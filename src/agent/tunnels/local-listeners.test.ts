@@ -9,15 +9,18 @@ test('a port of this machine is served while something listens on it', {
   skip: process.platform !== 'linux',
 }, async () => {
   for (const host of ['127.0.0.1', '0.0.0.0', '::1', '::']) {
-    const server = createServer().listen(0, host)
-    await once(server, 'listening')
-    const { port } = server.address() as { port: number }
+    // Another process may listen on the same port of the other address family, but not on every port that is tried.
+    const afterwards: (boolean | undefined)[] = []
+    while (afterwards.length < 10 && !afterwards.includes(false)) {
+      const server = createServer().listen(0, host)
+      await once(server, 'listening')
+      const { port } = server.address() as { port: number }
+      assert.equal(await isServed(parseUpstream(String(port), 'http')), true, host)
+      await once(server.close(), 'close')
+      afterwards.push(await isServed(parseUpstream(`127.0.0.1:${port}`, 'tcp')))
+    }
 
-    const whileOpen = await isServed(parseUpstream(String(port), 'http'))
-    await once(server.close(), 'close')
-    const afterwards = await isServed(parseUpstream(`127.0.0.1:${port}`, 'tcp'))
-
-    assert.deepEqual([whileOpen, afterwards], [true, false], host)
+    assert.equal(afterwards.at(-1), false, host)
   }
 })
 
