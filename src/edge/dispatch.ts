@@ -15,6 +15,12 @@ const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 const NONE_FAILED: readonly UpstreamTarget[] = []
 
 /**
+ * How long the request of a lost connection waits for the successor of its tunnel. The processes of a release end together,
+ * and over the next leg the request, which is resent once only, would be lost again.
+ */
+const RECOVERY_MS = 100
+
+/**
  * Routes one request: finds the entry of its host, checks the connection's TLS policy, runs the steps of its route and
  * connects it to the selected backend. A route without asynchronous steps runs synchronously and creates no promise.
  */
@@ -140,7 +146,7 @@ function cannotOpen(error: unknown): boolean {
 /**
  * Retries an exchange whose upstream failed before it responded, where that is safe: on a new connection when a pooled
  * one was `stale`, with the next target after `dial_failed` and, once, after `no_response`; after `connection_lost`, of
- * the agent and not of its upstream, over another leg if there is no next target. Rejects with `error` otherwise.
+ * the agent and not of its upstream, after a moment over another leg if there is no next target. Rejects with `error` otherwise.
  */
 export function retry(
   exchange: Exchange,
@@ -157,8 +163,11 @@ export function retry(
       if (exchange.resent) throw error
       exchange.resent = true
     }
-    const fallback = reason === 'connection_lost' ? target : undefined
-    const nextTarget = reason === 'stale' ? target : (selectNextTarget(exchange, target) ?? fallback)
+    const nextTarget = reason === 'stale' ? target : selectNextTarget(exchange, target)
+    if (nextTarget === undefined && reason === 'connection_lost') {
+      setTimeout(() => resendTo(exchange, target), RECOVERY_MS)
+      return
+    }
     if (nextTarget === undefined) {
       if (exchange.onUnreachable === undefined) throw error
       exchange.onUnreachable(error)
@@ -168,6 +177,18 @@ export function retry(
     exchange.resumeBody()
   } catch (err) {
     exchange.fail(err)
+  }
+}
+
+/** Sends the request of a lost connection again: to the tunnel that has replaced this target by now, or over another leg. */
+function resendTo(exchange: Exchange, target: UpstreamTarget): void {
+  if (exchange.ended) return
+  try {
+    const successor = exchange.route?.backend(exchange, exchange.failedTargets ?? NONE_FAILED)
+    connect(exchange, successor ?? target, true)
+    exchange.resumeBody()
+  } catch (error) {
+    exchange.fail(error)
   }
 }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startHttp, startTcp } from '../../../test/support/local-server.ts'
+import { type ByteStream, silentSink } from '../../base/io/stream.ts'
+import { ConnectionLost } from '../../sessions/index.ts'
 import { sendHttp } from '../testing/client.ts'
 import { startEdge } from '../testing/edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
@@ -82,4 +84,34 @@ test('a TCP connection goes to another member of the pool', async (t) => {
   const { text } = await openRawClient(t, port).untilClosed()
 
   assert.equal(text, 'hello')
+})
+
+test('a request whose connection to the agent is lost goes to the next session of that agent, which binds a moment later', async (t) => {
+  const upstream = await startHttp(t, (_request, response) => response.end('reached'))
+  const replaced = { hostport: `${HOST}:80` }
+  let losses = 0
+  const lost = {
+    ...createLocalTunnel(1, replaced),
+    open() {
+      const stream: ByteStream = {
+        sink: silentSink,
+        write: () => true,
+        end() {},
+        reset() {},
+        consumed() {},
+      }
+      setImmediate(() => {
+        losses++
+        stream.sink.onClose(new ConnectionLost(undefined))
+        tunnels.tunnels.push(createLocalTunnel(upstream, replaced))
+      })
+      return stream
+    },
+  }
+  const tunnels = new TestTunnels().add(HOST, lost)
+  const { port } = await startEdge(t, tunnels)
+
+  const { status, text } = await sendHttp(port, { host: HOST })
+
+  assert.deepEqual([status, text, losses], [200, 'reached', 1])
 })
