@@ -80,7 +80,13 @@ export function requestHost(
     outgoing.on('response', (response) => {
       response.resume()
       response.on('error', fail)
-      response.on('end', () => resolve(String(response.statusCode)))
+      response.on('end', () =>
+        resolve(
+          response.statusCode === 200
+            ? '200'
+            : `${response.statusCode} ${response.headers['adit-error-code'] ?? ''}`,
+        ),
+      )
     })
     outgoing.end()
   })

@@ -93,9 +93,11 @@ test('automatic certificates are switched off and on, and the domain is edited a
 
   await page.getByRole('button', { name: 'Stop automatic renewal' }).click()
   await dialog.getByRole('button', { name: 'Stop', exact: true }).click()
+  const obtain = page.getByRole('button', { name: 'Obtain automatically' })
+  await obtain.waitFor()
   await page.getByText('private authority of this platform').waitFor()
   const removed = (await read()).certificate_management_policy
-  await page.getByRole('button', { name: 'Obtain automatically' }).click()
+  await obtain.click()
   await dialog.getByRole('button', { name: 'Obtain', exact: true }).click()
   await page.getByRole('button', { name: 'Stop automatic renewal' }).waitFor()
   const restored = (await read()).certificate_management_policy
