@@ -108,7 +108,8 @@ export class RemoteSession implements LiveSession {
   open(tunnel: LiveTunnel, client: ClientInfo): ByteStream {
     const link = this.#link
     if (link === undefined) return this.#registry.openOnLeg(this.legs, tunnel, client)
-    return this.#legs?.tryOpen(tunnel, client) ?? link.open(tunnel.id, client)
+    const detour = () => link.open(tunnel.id, client)
+    return this.#legs?.openOrDetour(tunnel, client, detour) ?? detour()
   }
 
   onLegsElsewhere(): void {

@@ -3,8 +3,10 @@ import { type TestContext, test } from 'node:test'
 import { eventually, eventuallyEqual } from '../../test/support/eventually.ts'
 import { startRelay } from '../../test/support/relay.ts'
 import { Admission } from '../base/io/admission.ts'
+import { type ByteStream, silentSink } from '../base/io/stream.ts'
 import { Secret } from '../base/secret.ts'
 import type { AgentSession, AgentSessionOptions, MuxStream } from '../protocol/index.ts'
+import type { LegTimes } from './legs.ts'
 import { CLIENT, openStream as openClientStream } from './testing/client-stream.ts'
 import { agentIdentity, type Platform, startPlatform } from './testing/platform.ts'
 
@@ -157,20 +159,91 @@ test('a leg that froze is left at once for one that answers, and closed after it
   assert.equal(served.closed(), false)
 })
 
-test('streams that took a detour while a leg had to prove itself are outdated once it answers', async (t) => {
-  // Every leg counts as silent for too long.
-  const platform = await startPlatform(t, { gateway: { legTimes: { quietMs: -1 } } })
-  await startAgent(t, platform, 1)
+/** Every leg counts as silent for too long. */
+const ALWAYS_QUIET = { quietMs: -1 }
+
+test('a stream waits a moment for a leg that was silent', async (t) => {
+  const legTimes = { ...ALWAYS_QUIET, shortRoundTripMs: 60_000 }
+  const platform = await startPlatform(t, { gateway: { legTimes } })
+  const agent = await startAgent(t, platform, 1)
+  const { legs } = platform.registry.sessionsOf('ac_1')[0]!
+  const [tunnel] = platform.registry.tunnelsOf('ac_1')
+
+  legs!.openOrDetour(tunnel!, CLIENT, () => assert.fail('a detour'))
+
+  assert.equal(legs!.all[0]!.suspect, true)
+  await eventuallyEqual(() => countsOf(agent), [1])
+})
+
+test('a stream does not wait for a leg that is far away, and is outdated once that answers', async (t) => {
+  const legTimes = { ...ALWAYS_QUIET, shortRoundTripMs: 0 }
+  const platform = await startPlatform(t, { gateway: { legTimes } })
+  const agent = await startAgent(t, platform, 1)
   const { legs } = platform.registry.sessionsOf('ac_1')[0]!
   const [tunnel] = platform.registry.tunnelsOf('ac_1')
   const before = tunnel!.pathRevision
+  const detour = new DetourStream()
 
-  const stream = legs!.tryOpen(tunnel!, CLIENT)
+  assert.equal(
+    legs!.openOrDetour(tunnel!, CLIENT, () => detour),
+    detour,
+  )
 
-  assert.equal(stream, undefined)
   await eventually(() => tunnel!.pathRevision > before)
   assert.equal(legs!.all[0]!.suspect, false)
+  assert.deepEqual(countsOf(agent), [0])
 })
+
+test('a stream takes the detour when a leg does not answer in time', async (t) => {
+  const { legs, tunnel } = await startFrozenLeg(t, { ...ALWAYS_QUIET, shortRoundTripMs: 20 })
+  const detour = new DetourStream()
+
+  const stream = legs.openOrDetour(tunnel, CLIENT, () => detour)
+  stream.write(Buffer.from('hello'))
+
+  await eventually(() => detour.received === 'hello')
+  // The next one knows already.
+  assert.equal(
+    legs.openOrDetour(tunnel, CLIENT, () => detour),
+    detour,
+  )
+})
+
+test('a stream that is reset while it waits for a leg is closed', async (t) => {
+  const { legs, tunnel } = await startFrozenLeg(t, { ...ALWAYS_QUIET, shortRoundTripMs: 60_000 })
+  const stream = legs.openOrDetour(tunnel, CLIENT, () => assert.fail('a detour'))
+  let closed = false
+  stream.sink = { ...stream.sink, onClose: () => (closed = true) }
+
+  stream.reset()
+
+  await eventually(() => closed)
+})
+
+/** A session whose only leg has frozen. */
+async function startFrozenLeg(t: TestContext, legTimes: Partial<LegTimes>) {
+  const platform = await startPlatform(t, { gateway: { minHeartbeatMs: 1, legTimes } })
+  const relay = await startRelay(t, platform.port)
+  const agent = await startAgent(t, platform, 1)
+  await agent.join(1, { port: relay.port, heartbeat: { intervalMs: 60_000, toleranceMs: 60_000 } })
+  const { legs } = platform.registry.sessionsOf('ac_1')[0]!
+  agent.legs[0]!.close()
+  await eventually(() => legs!.all.length === 1)
+  relay.freeze()
+  return { legs: legs!, tunnel: platform.registry.tunnelsOf('ac_1')[0]! }
+}
+
+class DetourStream implements ByteStream {
+  sink = silentSink
+  received = ''
+  write(chunk: Buffer): boolean {
+    this.received += chunk.toString()
+    return true
+  }
+  end(): void {}
+  reset(): void {}
+  consumed(): void {}
+}
 
 test('only the agent itself can add a leg to its session', async (t) => {
   const platform = await startPlatform(t)

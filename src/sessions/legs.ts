@@ -10,6 +10,7 @@ import {
   type ServedSession,
 } from '../protocol/index.ts'
 import { AgentStreams, type StreamLimits } from './agent-streams.ts'
+import { ProbedStream } from './probed-stream.ts'
 import type { ClientInfo, EndpointOptions } from './tunnel.ts'
 
 /** Times by which legs are chosen, checked and closed. */
@@ -18,7 +19,7 @@ export interface LegTimes {
   readonly quietMs: number
   /** Legs beyond the first are closed when no stream was opened for this long: an idle agent costs one connection. */
   readonly idleMs: number
-  /** Legs with a shorter round trip than this are filled one after the other. */
+  /** Legs with a shorter round trip than this are filled one after the other, and may take as long to answer. */
   readonly shortRoundTripMs: number
 }
 
@@ -71,8 +72,8 @@ export class Leg implements LegView {
   readonly startedAt: number
   readonly session: ServedSession
   readonly streams: AgentStreams
-  /** Whether an answer to a beat is outstanding. */
-  suspect = false
+  /** When it was asked for a sign of life, and the answer, while that is outstanding. */
+  #check: { readonly startedAt: number; readonly answer: Promise<boolean> } | undefined
   readonly #toleranceMs: number
 
   constructor(
@@ -90,15 +91,26 @@ export class Leg implements LegView {
     this.#toleranceMs = toleranceMs
   }
 
+  /** Whether an answer to a beat is outstanding. */
+  get suspect(): boolean {
+    return this.#check !== undefined
+  }
+
   /** Asks the agent for a sign of life; streams prefer other legs until it comes. Without one the leg is closed. */
-  check(onAnswer: () => void): void {
-    if (this.suspect) return
-    this.suspect = true
-    void this.session.probe(this.#toleranceMs).then((alive) => {
-      this.suspect = false
+  check(now: number, onAnswer: () => void): void {
+    if (this.#check !== undefined) return
+    const answer = this.session.probe(this.#toleranceMs).then((alive) => {
+      this.#check = undefined
       if (alive) onAnswer()
       else this.session.destroy(new HeartbeatTimeout(this.#toleranceMs))
+      return alive
     })
+    this.#check = { startedAt: now, answer }
+  }
+
+  /** The answer that is outstanding, if it was asked for no earlier than this. */
+  answerSince(startedAt: number): Promise<boolean> | undefined {
+    return this.#check !== undefined && this.#check.startedAt >= startedAt ? this.#check.answer : undefined
   }
 }
 
@@ -189,12 +201,21 @@ export class Legs {
     return openOn(leg, tunnel, client)
   }
 
-  /** Opens the stream if a leg answers for sure: there is another way to the agent. */
-  tryOpen(tunnel: BoundTunnel, client: ClientInfo): ByteStream | undefined {
+  /**
+   * Opens the stream on a leg that answers, otherwise by the detour. A leg that was silent and is near has a moment to
+   * answer: a stream stays on the way that it began with, and the detour costs as much again.
+   */
+  openOrDetour(tunnel: BoundTunnel, client: ClientInfo, detour: () => ByteStream): ByteStream {
     const leg = this.#select()
-    if (leg !== undefined && !leg.suspect && !leg.session.closed) return openOn(leg, tunnel, client)
-    this.#hasDetours ||= leg !== undefined
-    return undefined
+    if (leg === undefined || leg.session.closed) return detour()
+    if (!leg.suspect) return openOn(leg, tunnel, client)
+    const { shortRoundTripMs } = this.#times
+    const { roundTripMs = 0 } = leg.session
+    const answer = leg.answerSince(this.#lastOpenedAt - shortRoundTripMs)
+    if (answer === undefined || roundTripMs >= shortRoundTripMs) return this.#openDetour(detour)
+    return new ProbedStream(answer, shortRoundTripMs, (answered) =>
+      answered && !leg.session.closed ? openOn(leg, tunnel, client) : this.#openDetour(detour),
+    )
   }
 
   close(code: number, reason: string): void {
@@ -205,13 +226,18 @@ export class Legs {
     for (const { session } of this.#legs) session.destroy(error)
   }
 
+  #openDetour(detour: () => ByteStream): ByteStream {
+    this.#hasDetours = true
+    return detour()
+  }
+
   #select(): Leg | undefined {
     let [best] = this.#legs
     if (best === undefined) return undefined
     const now = this.#options.clock.monotonic()
     this.#lastOpenedAt = now
     for (const leg of this.#legs) {
-      if (now - leg.session.lastReceivedAt > this.#times.quietMs) leg.check(() => this.#onAnswer())
+      if (now - leg.session.lastReceivedAt > this.#times.quietMs) leg.check(now, () => this.#onAnswer())
       if (this.#isBetter(leg, best)) best = leg
     }
     return best

@@ -19,6 +19,8 @@ export abstract class DeferredStream implements ByteStream, StreamSink {
   readonly #confirmsLater: boolean
   #inner: ByteStream | undefined
   #buffer: ByteQueue | undefined = new ByteQueue()
+  /** Notes that may have to be sent again, as what is buffered. */
+  readonly #notes: Buffer[] = []
   #blocked = false
   #ended = false
 
@@ -66,11 +68,22 @@ export abstract class DeferredStream implements ByteStream, StreamSink {
     this.#inner?.consumed(bytes)
   }
 
+  /** Notes wait for the inner stream as bytes do; if its peer reads none, they are lost. */
+  get takesNotes(): boolean {
+    return this.#inner === undefined ? !this.closed : this.#inner.takesNotes === true
+  }
+
+  sendNote(payload: Buffer): void {
+    if (this.#buffer !== undefined) this.#notes.push(payload)
+    this.#inner?.sendNote?.(payload)
+  }
+
   /** Opens on the inner stream and sends what is buffered. */
   attach(inner: ByteStream): void {
     const buffer = this.#buffer
     this.#inner = inner
     inner.sink = this
+    for (const note of this.#notes) inner.sendNote?.(note)
     const writable = buffer === undefined || buffer.length === 0 || inner.write(buffer.bytes)
     if (this.#ended) inner.end()
     if (!this.#confirmsLater) this.#releaseBuffer(writable)
@@ -113,6 +126,7 @@ export abstract class DeferredStream implements ByteStream, StreamSink {
   #releaseBuffer(writable: boolean): void {
     if (this.#buffer === undefined) return
     this.#buffer = undefined
+    this.#notes.length = 0
     if (!this.#blocked || !writable) return
     this.#blocked = false
     this.sink.onDrain()
