@@ -2,12 +2,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type Candidate, startCandidates, startTunnels } from './candidates.ts'
 import { createDelayedLink, LOOPBACK, LOSSY_LINK, openNamespaces, SERVER_NAMESPACE } from './link.ts'
 import { measureRequests } from './load.ts'
 import { LOCAL_LOADS, LONG_LOADS, LOSSY_LOADS, type Load } from './loads.ts'
 import { cpuSeconds, hasProgram, residentKib, stopAll } from './processes.ts'
-import type { Results } from './results.ts'
+import type { Results, Sample } from './results.ts'
+import { readProcessorTime, stolenShare } from './stolen-time.ts'
 import { raiseTcpMemory } from './tcp-memory.ts'
 import { type BulkUpstream, startBulkUpstream } from './transfer.ts'
 import { pathOf, startIperf, startUpstream } from './upstream.ts'
@@ -17,6 +19,10 @@ const LOSS_PERCENT = 0.5
 /** A server gives back memory in its first idle time, and compiles again what it uses afterwards. */
 const WARM_UP_ROUNDS = 2
 const WARM_UP_SECONDS = 3
+/** A round in which other machines on the same hardware take more than this share of the processors is repeated. */
+const MAX_STOLEN_SHARE = 0.03
+const MAX_TRIES = 5
+const PAUSE_MS = 5_000
 
 /** The parts of the benchmark; each starts its own programs. */
 export const PARTS = { local: runLocal, long: runLong, lossy: runLossy } as const
@@ -88,6 +94,7 @@ async function measure(
   }
 }
 
+/** Measures until a round was undisturbed; the least disturbed one counts. */
 async function measureOne(
   { name, run }: Load,
   candidate: Candidate,
@@ -96,20 +103,28 @@ async function measureOne(
   bulk?: BulkUpstream,
 ): Promise<void> {
   const groups = [...new Set(Object.values(candidate.parts))]
-  const before = cpuSeconds(groups)
+  let best: Sample | undefined
   try {
-    const measured = await run(candidate, results.settings.seconds, bulk)
-    if (measured === undefined) return
-    const memory = Object.entries(candidate.parts).map(([part, group]) => [part, residentKib(group) / 1024])
-    results.add({
-      load: name,
-      candidate: candidate.name,
-      round,
-      ...measured,
-      cpu: cpuSeconds(groups) - before,
-      memory: Object.fromEntries(memory),
-    })
+    for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
+      if (attempt > 0) await setTimeout(PAUSE_MS)
+      const [cpu, processorTime] = [cpuSeconds(groups), readProcessorTime()]
+      const measured = await run(candidate, results.settings.seconds, bulk)
+      if (measured === undefined) return
+      const memory = Object.entries(candidate.parts).map(([part, group]) => [part, residentKib(group) / 1024])
+      const sample: Sample = {
+        load: name,
+        candidate: candidate.name,
+        round,
+        ...measured,
+        cpu: cpuSeconds(groups) - cpu,
+        memory: Object.fromEntries(memory),
+        stolen: stolenShare(processorTime),
+      }
+      if (best === undefined || sample.stolen < best.stolen) best = sample
+      if (best.stolen <= MAX_STOLEN_SHARE) break
+    }
   } catch (error) {
     console.error(`${candidate.name}, ${name}: ${(error as Error).message.split('\n')[0]}`)
   }
+  if (best !== undefined) results.add(best)
 }

@@ -38,7 +38,7 @@ export function report(results: Results): string {
     .join('\n\n')
 }
 
-function describeRun({ settings }: Results): string {
+function describeRun({ settings, stolen }: Results): string {
   const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() || process.arch}, ${Math.round(totalmem() / 2 ** 30)} GiB`
   const congestionControl = readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim()
   const rows = [
@@ -46,8 +46,16 @@ function describeRun({ settings }: Results): string {
     ['Machine', `${machine}, TCP ${congestionControl}, load average ${loadavg()[0]!.toFixed(1)} at the end`],
     ['Versions', describeVersions()],
     ['Rounds', `${settings.rounds} of ${settings.seconds} s, candidates alternating; medians`],
+    [
+      'Stolen by other machines',
+      `at most ${percent(stolen.ninetieth)} of the processors in nine of ten rounds, ${percent(stolen.max)} in the worst`,
+    ],
   ]
   return ['| | |', '|---|---|', ...rows.map((row) => formatRow(row))].join('\n')
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
 }
 
 function requestColumns(results: Results): Column[] {

@@ -17,6 +17,8 @@ export interface Sample extends Measurement {
   readonly cpu: number
   /** Resident MiB at the end, by part. */
   readonly memory: Readonly<Record<string, number>>
+  /** The share of the processors that other machines on the same hardware took. */
+  readonly stolen: number
 }
 
 /** The samples of a run in a file with one line each, so that a run that was stopped continues where it stopped. */
@@ -52,6 +54,12 @@ export class Results {
 
   of(load: string, candidate: string): Sample[] {
     return this.#samples.filter((sample) => sample.load === load && sample.candidate === candidate)
+  }
+
+  /** The highest share of the processors that other machines took in a round, and in nine of ten rounds. */
+  get stolen(): { readonly max: number; readonly ninetieth: number } {
+    const shares = this.#samples.map(({ stolen }) => stolen).sort((a, b) => a - b)
+    return { max: shares.at(-1) ?? 0, ninetieth: shares[Math.floor(shares.length * 0.9)] ?? 0 }
   }
 
   /** The median over the rounds, or undefined when there is none. */
