@@ -163,6 +163,28 @@ test('followers are notified of the request, the response and the end until they
   assert.deepEqual(events, ['request', 'response', 'response'])
 })
 
+test('evicted captures that are still referenced retain nothing', async () => {
+  const store = new CaptureStore(100_000)
+  collectGarbage()
+  const initialBytes = process.memoryUsage().arrayBuffers
+
+  const evicted = Array.from({ length: 100 }, () => {
+    const capture = store.begin('a', '', HEAD, 0)
+    for (let count = 0; count < 1000; count++) store.end(store.begin('a', '', HEAD, 0), 1)
+    return capture
+  })
+
+  await eventually(
+    () => {
+      collectGarbage()
+      return process.memoryUsage().arrayBuffers - initialBytes <= 1e6
+    },
+    () => `${process.memoryUsage().arrayBuffers - initialBytes} bytes`,
+  )
+  for (const { stored, replayable, request } of evicted)
+    assert.deepEqual([stored, replayable, request.raw().length], [false, false, 0])
+})
+
 test('500 requests of one mebibyte cost the process little more than the limit', async () => {
   const store = new CaptureStore(50e6)
   const chunk = Buffer.alloc(32_768)

@@ -272,7 +272,7 @@ export class CaptureStore {
     const pinnedCaptures: Capture[] = []
     for (const capture of this.#captures.oldestFirst())
       if (keepPinned && capture.pinned) pinnedCaptures.push(capture)
-      else markEvicted(capture)
+      else this.#release(capture)
     this.#captures.clear()
     this.#detached.clear()
     this.#oldest = undefined
@@ -355,7 +355,15 @@ export class CaptureStore {
     this.#captures.delete(capture)
     this.#bytes -= sizeOf(capture)
     this.#pinnedBytes -= capture.pinnedBytes
-    markEvicted(capture)
+    this.#release(capture)
+  }
+
+  /** Marks a capture as evicted, and leaves it nothing that a remaining reference would retain. */
+  #release(capture: Capture): void {
+    capture.open = false
+    capture.stored = false
+    capture.frames = undefined
+    capture.next = undefined
     capture.request.release(this.#pool)
     capture.response?.release(this.#pool)
   }
@@ -375,12 +383,4 @@ export class CaptureStore {
 function sizeOf({ request, response, frames, actions }: Capture): number {
   const messages = request.size + (response?.size ?? 0) + (frames?.size ?? 0)
   return CAPTURE_OVERHEAD_BYTES + messages + actions.length * ACTION_BYTES
-}
-
-/** Marks a capture as evicted, and unlinks it so that a remaining reference does not retain all newer captures. */
-function markEvicted(capture: Capture): void {
-  capture.open = false
-  capture.stored = false
-  capture.frames = undefined
-  capture.next = undefined
 }

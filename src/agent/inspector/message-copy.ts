@@ -10,6 +10,8 @@ export const BLOCK_BYTES = 32_768
 /** Smaller bodies are stored outside the block pool: a block would waste more than it saves. */
 const MAX_SMALL_BODY_BYTES = 4096
 
+const NO_BYTES = Buffer.alloc(0)
+
 /** The captured copy of a message: its head, its body up to the limit, and the size of the body. */
 export class MessageCopy {
   /** Size of the body on the wire, captured or not. */
@@ -20,9 +22,9 @@ export class MessageCopy {
   arriving = false
   /** False if header values were redacted. */
   readonly exact: boolean
-  readonly #headSlab: Buffer
+  #headSlab: Buffer
   readonly #headOffset: number
-  readonly #headLength: number
+  #headLength: number
   /** The memory of a small body; a larger one is in blocks. */
   #bodySlab: Buffer | undefined
   #bodyOffset = 0
@@ -94,13 +96,15 @@ export class MessageCopy {
     }
   }
 
-  /** Returns the blocks of the body to the pool; the rest is marked truncated. */
+  /** Forgets head and body, whose slabs would outlive it by far; blocks return to the pool. */
   release(pool: BufferPool): void {
-    if (this.#blocks) {
-      for (const block of this.#blocks) pool.release(block)
-      this.truncated = true
-    }
+    for (const block of this.#blocks ?? []) pool.release(block)
+    this.truncated = true
+    this.#headSlab = NO_BYTES
+    this.#headLength = 0
     this.#blocks = undefined
+    this.#bodySlab = undefined
+    this.#bodyCapacity = 0
   }
 
   /** Head and body as they were on the wire. */
@@ -111,6 +115,6 @@ export class MessageCopy {
   /** The body alone, framing included. */
   body(): Buffer {
     if (this.#blocks) return Buffer.concat(this.#blocks, this.#storedBytes)
-    return this.#smallBody() ?? Buffer.alloc(0)
+    return this.#smallBody() ?? NO_BYTES
   }
 }

@@ -56,9 +56,9 @@ export function streamCaptures(
       if (lagging) response.write('event: lagged\ndata: {}\n\n')
       lagging = false
       let text = ''
-      for (const capture of changedCaptures) {
-        text += `event: request\nid: ${capture.id}\ndata: ${JSON.stringify(captureView(capture, true))}\n\n`
-      }
+      for (const capture of changedCaptures)
+        if (capture.stored)
+          text += `event: request\nid: ${capture.id}\ndata: ${JSON.stringify(captureView(capture, true))}\n\n`
       for (const [capture, log] of framedCaptures)
         text += `event: frames\ndata: ${JSON.stringify(framesView(capture, log))}\n\n`
       response.write(text)
