@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KsuidGenerator, ksuid, newId, prefixOf } from './id.ts'
+import { KsuidGenerator, KsuidSequence, ksuid, newId, prefixOf, secondOf } from './id.ts'
 
 test('ids of one process sort in the order of their creation', () => {
   const ids = Array.from({ length: 5000 }, () => ksuid(1_800_000_000_000))
@@ -73,4 +73,19 @@ test('ids for an earlier time do not disturb the order of other ids', () => {
   })
 
   assert.deepEqual(others, others.toSorted())
+})
+
+test('the ids of a sequence are in the order of their numbers, the same each time, and carry its second', () => {
+  const sequence = new KsuidSequence('airt', 1_800_000_000)
+
+  const ids = Array.from({ length: 5000 }, (_, number) => sequence.idOf(number))
+
+  assert.deepEqual(ids, ids.toSorted())
+  assert.equal(new Set(ids).size, ids.length)
+  assert.equal(sequence.idOf(7), ids[7])
+  for (const id of ids.slice(0, 3)) {
+    assert.equal(prefixOf(id), 'airt')
+    assert.equal(secondOf(id), 1_800_000_000)
+  }
+  assert.notEqual(new KsuidSequence('airt', 1_800_000_000).idOf(0), ids[0])
 })

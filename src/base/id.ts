@@ -51,14 +51,8 @@ export class KsuidGenerator {
     return characters.toString('latin1')
   }
 
-  /** Seconds and a random payload. Its top bit stays clear, so that counting up never overflows into the seconds. */
   #start(second: number): void {
-    const payload = getRandomValues(new BigUint64Array(2))
-    let value = (BigInt((second - EPOCH) >>> 0) << 128n) | ((payload[0]! >> 1n) << 64n) | payload[1]!
-    for (let index = ENCODED_LENGTH - 1; index >= 0; index--) {
-      this.#digits[index] = Number(value % 62n)
-      value /= 62n
-    }
+    writeDigits(this.#digits, second, randomPayload())
   }
 
   #countUp(): void {
@@ -71,6 +65,41 @@ export class KsuidGenerator {
       carry = sum >= 62 ? 1 : 0
       digits[index] = carry === 1 ? sum - 62 : sum
     }
+  }
+}
+
+/**
+ * KSUIDs for what is seldom asked for its id: it has a number, and the id is made of it on demand. All carry the second in
+ * which the sequence begins, and are in the order of their numbers.
+ */
+export class KsuidSequence {
+  readonly #prefix: string
+  readonly #second: number
+  readonly #firstPayload = randomPayload()
+
+  constructor(prefix: string, second: number) {
+    this.#prefix = prefix
+    this.#second = second
+  }
+
+  idOf(number: number): string {
+    const digits = new Uint8Array(ENCODED_LENGTH)
+    writeDigits(digits, this.#second, this.#firstPayload + BigInt(number))
+    return `${this.#prefix}_${Array.from(digits, (digit) => ALPHABET[digit]).join('')}`
+  }
+}
+
+/** Its top bit stays clear, so that counting up never overflows into the seconds. */
+function randomPayload(): bigint {
+  const [high, low] = getRandomValues(new BigUint64Array(2))
+  return ((high! >> 1n) << 64n) | low!
+}
+
+function writeDigits(digits: Uint8Array, second: number, payload: bigint): void {
+  let value = (BigInt((second - EPOCH) >>> 0) << 128n) | payload
+  for (let index = ENCODED_LENGTH - 1; index >= 0; index--) {
+    digits[index] = Number(value % 62n)
+    value /= 62n
   }
 }
 
@@ -91,4 +120,11 @@ const ID = /^([a-z0-9]+)_[0-9A-Za-z]{27}$/
 /** The prefix of a well-formed id; undefined for anything else. */
 export function prefixOf(id: string): string | undefined {
   return ID.exec(id)?.[1]
+}
+
+/** The second of a well-formed id or KSUID, since the epoch. */
+export function secondOf(id: string): number {
+  let value = 0n
+  for (const character of id.slice(-ENCODED_LENGTH)) value = value * 62n + BigInt(ALPHABET.indexOf(character))
+  return Number(value >> 128n) + EPOCH
 }

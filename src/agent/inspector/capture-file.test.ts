@@ -127,11 +127,12 @@ test('the file stays within the limit of the store, and pinned exchanges stay lo
   await restarted.file.close()
 })
 
-test('a line that was cut off is skipped, and redacted values are not in the file', async () => {
+test('a line that was cut off or has no id of ours is skipped, and redacted values are not in the file', async () => {
   const path = createPath()
   const { store, file } = open(path, 1e6, ['cookie'])
-  capture(store, Buffer.from('a'))
+  const { id } = capture(store, Buffer.from('a'))
   await file.close()
+  appendFileSync(path, readFileSync(path, 'latin1').split('\n')[1]!.replace(id, '~mine'))
   appendFileSync(path, '\n{"id":"airt_x","request":{}}\n{"id":"airt_cut","tunnel":"we')
 
   const restarted = open(path)

@@ -13,6 +13,7 @@ import { dirname } from 'node:path'
 import { createDirectory } from '../../base/create-directory.ts'
 import { describeFileError } from '../../base/file-error.ts'
 import { lockFile } from '../../base/file-lock.ts'
+import { prefixOf } from '../../base/id.ts'
 import { ConfigError } from '../config/error.ts'
 import type { Capture, CaptureStore, StoredMessage } from './capture-store.ts'
 import type { MessageCopy } from './message-copy.ts'
@@ -286,7 +287,7 @@ function toMessage({ head, body, size, truncated = false, redacted = false }: Me
 function parseLine(line: string): CaptureLine | PinLine | undefined {
   try {
     const record = JSON.parse(line) as Partial<CaptureLine> & Partial<PinLine>
-    if (typeof record.id !== 'string') return undefined
+    if (typeof record.id !== 'string' || prefixOf(record.id) === undefined) return undefined
     if (record.request === undefined)
       return typeof record.pinned === 'boolean' ? (record as PinLine) : undefined
     const messages = [record.request, ...(record.response ? [record.response] : [])]

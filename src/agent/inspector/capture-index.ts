@@ -9,8 +9,8 @@ interface Indexed {
 }
 
 /**
- * The stored captures, oldest first. Adding and deleting happen for every request, look-ups when a person asks: a map by
- * id costs ten times as much (decision 151).
+ * The stored captures in the order of their ids, oldest first. Adding and deleting happen for every request, look-ups when a
+ * person asks: a map by id costs ten times as much (decision 151), and a capture makes its id when it is asked for it.
  */
 export class CaptureIndex<C extends Indexed> {
   #slots: (C | undefined)[] = []
@@ -20,6 +20,7 @@ export class CaptureIndex<C extends Indexed> {
     return this.#slots.length - this.#emptySlots
   }
 
+  /** Its id follows all others. */
   add(capture: C): void {
     capture.slot = this.#slots.length
     this.#slots.push(capture)
@@ -40,10 +41,28 @@ export class CaptureIndex<C extends Indexed> {
   }
 
   get(id: string): C | undefined {
-    return this.#slots.findLast((capture) => capture?.id === id)
+    const captures = this.oldestFirst()
+    const capture = captures[countBefore(captures, id)]
+    return capture?.id === id ? capture : undefined
+  }
+
+  /** Those with an id before this one, oldest first. */
+  before(id: string): C[] {
+    const captures = this.oldestFirst()
+    return captures.slice(0, countBefore(captures, id))
   }
 
   oldestFirst(): C[] {
     return this.#slots.filter((capture) => capture !== undefined)
   }
+}
+
+function countBefore(captures: readonly Indexed[], id: string): number {
+  let [low, high] = [0, captures.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (captures[middle]!.id < id) low = middle + 1
+    else high = middle
+  }
+  return low
 }

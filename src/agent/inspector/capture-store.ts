@@ -1,5 +1,5 @@
 import { fanOut, type OnReceiverError, throwLater } from '../../base/fan-out.ts'
-import { KsuidGenerator } from '../../base/id.ts'
+import { KsuidSequence, secondOf } from '../../base/id.ts'
 import { BufferPool } from '../../base/io/buffer-pool.ts'
 import { CaptureIndex } from './capture-index.ts'
 import { Copier } from './copier.ts'
@@ -17,9 +17,14 @@ const MAX_ACTIONS = 60
 /** Shared by captures without any. */
 const NO_ACTIONS: readonly CapturedAction[] = []
 
+/** Makes the id of a capture. */
+type CaptureIds = Pick<KsuidSequence, 'idOf'>
+
 /** One captured exchange; `response` is undefined until the upstream responds. */
 export class Capture {
-  readonly id: string
+  /** What its id is made of: most captures are evicted before anyone asks for it. */
+  readonly #ids: CaptureIds
+  readonly #number: number
   readonly tunnelName: string
   readonly remoteAddr: string
   readonly startedAt: number
@@ -48,12 +53,26 @@ export class Capture {
   /** Where its index has it. */
   slot = 0
 
-  constructor(id: string, tunnelName: string, remoteAddr: string, startedAt: number, request: MessageCopy) {
-    this.id = id
+  constructor(
+    ids: CaptureIds,
+    number: number,
+    {
+      tunnelName,
+      remoteAddr,
+      startedAt,
+      request,
+    }: Pick<Capture, 'tunnelName' | 'remoteAddr' | 'startedAt' | 'request'>,
+  ) {
+    this.#ids = ids
+    this.#number = number
     this.tunnelName = tunnelName
     this.remoteAddr = remoteAddr
     this.startedAt = startedAt
     this.request = request
+  }
+
+  get id(): string {
+    return this.#ids.idOf(this.#number)
   }
 
   /** Only a request that was captured completely and unredacted can be replayed. */
@@ -101,9 +120,10 @@ export class CaptureStore {
   /** Allocates the memory of heads, small bodies and frames. */
   readonly copier = new Copier()
   readonly #redact: ReadonlySet<string>
-  readonly #ids = new KsuidGenerator('airt')
-  /** The time of the newest id: ids stay ordered even if the clock is set back. */
-  #newestTime = 0
+  #ids: KsuidSequence | undefined
+  #count = 0
+  /** The second of the newest id of earlier runs. */
+  #restoredSecond = 0
   readonly #captures = new CaptureIndex<Capture>()
   /** Blocks of evicted bodies are used again at once; `#account` bounds the free ones. */
   readonly #pool = new BufferPool(Number.POSITIVE_INFINITY, BLOCK_BYTES)
@@ -139,9 +159,10 @@ export class CaptureStore {
   }
 
   begin(tunnelName: string, remoteAddr: string, head: Buffer, now: number): Capture {
-    this.#newestTime = Math.max(this.#newestTime, now)
-    const id = this.#ids.next(this.#newestTime)
-    const capture = new Capture(id, tunnelName, remoteAddr, now, this.#copyHead(head))
+    // Ids of the same second are in order only if they are of one sequence.
+    this.#ids ??= new KsuidSequence('airt', Math.max(Math.floor(now / 1000), this.#restoredSecond + 1))
+    const request = this.#copyHead(head)
+    const capture = new Capture(this.#ids, this.#count++, { tunnelName, remoteAddr, startedAt: now, request })
     this.#captures.add(capture)
     this.#append(capture)
     this.#account(CAPTURE_OVERHEAD_BYTES + capture.request.size)
@@ -151,10 +172,10 @@ export class CaptureStore {
 
   /** Adds a complete exchange of an earlier run. They come in the order of their ids, before any other. */
   restore(stored: StoredCapture): Capture {
-    const { id, tunnelName, remoteAddr, startedAt } = stored
-    // Ids of the same second are in order only if one generator made them.
-    this.#newestTime = Math.max(this.#newestTime, startedAt + 1000)
-    const capture = new Capture(id, tunnelName, remoteAddr, startedAt, this.#copyStored(stored.request))
+    const { id } = stored
+    this.#restoredSecond = secondOf(id)
+    const request = this.#copyStored(stored.request)
+    const capture = new Capture({ idOf: () => id }, this.#count++, { ...stored, request })
     if (stored.response) capture.response = this.#copyStored(stored.response)
     capture.durationNs = stored.durationNs
     capture.requestNs = stored.requestNs
@@ -242,10 +263,9 @@ export class CaptureStore {
   /** Lists captures, newest first; with `beforeId`, only older ones. */
   list(limit = Number.POSITIVE_INFINITY, tunnelName?: string, beforeId?: string): Capture[] {
     const captures: Capture[] = []
-    const stored = this.#captures.oldestFirst()
+    const stored = beforeId === undefined ? this.#captures.oldestFirst() : this.#captures.before(beforeId)
     for (let index = stored.length - 1; index >= 0 && captures.length < limit; index--) {
       const capture = stored[index]!
-      if (beforeId !== undefined && capture.id >= beforeId) continue
       if (tunnelName === undefined || capture.tunnelName === tunnelName) captures.push(capture)
     }
     return captures
