@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get as httpGet, type IncomingMessage } from 'node:http'
 import { connect, createServer } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
 import { eventually } from '../../../test/support/eventually.ts'
 import { ProtocolError } from '../../protocol/index.ts'
@@ -489,27 +489,44 @@ test('captures are streamed as they happen', async (t) => {
   const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, hello())
   const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
+  const { headers, text } = await streamRequests(t, api.api.url)
+
+  await api.gateway.request(String(public_url), 'GET /live HTTP/1.1\r\nHost: x\r\n\r\n')
+  await eventually(() => text().includes('"status_code":200'))
+  await api.delete('/api/requests/http')
+  await eventually(() => text().includes('event: clear'))
+
+  assert.equal(headers['content-type'], 'text/event-stream')
+  assert.match(text(), /event: request\nid: airt_\w+\ndata: \{.*"uri":"\/live"/)
+  assert.match(text(), /event: status\ndata: \{"status":"online"\}/)
+  assert.doesNotMatch(text(), /"raw"/)
+})
+
+test('captures that are evicted before they are streamed are left out', async (t) => {
+  const { api, agent } = await startAgentWithApi(t)
+  const { text } = await streamRequests(t, api.url)
+  const capture = (path: string) =>
+    agent.captures.begin('web', '', Buffer.from(`GET ${path} HTTP/1.1\r\n\r\n`), 0)
+  const evicted = capture('/evicted')
+
+  while (evicted.stored) agent.captures.addRequestBody(capture('/stored'), Buffer.alloc(1024 * 1024))
+
+  await eventually(() => text().includes('"uri":"/stored"'))
+  assert.ok(!text().includes(evicted.id))
+})
+
+/** Opens the stream of captured requests; `text` is what it has sent so far. */
+async function streamRequests(t: TestContext, url: string) {
   let text = ''
-  const [response] = (await once(
-    httpGet(`${api.api.url}/api/requests/http/stream`, { agent: false }),
-    'response',
-  )) as [IncomingMessage]
+  const request = httpGet(`${url}/api/requests/http/stream`, { agent: false })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
   response.on('data', (chunk) => {
     text += chunk
   })
   t.after(() => response.destroy())
-
   await eventually(() => text.includes('event: ready'))
-  await api.gateway.request(String(public_url), 'GET /live HTTP/1.1\r\nHost: x\r\n\r\n')
-  await eventually(() => text.includes('"status_code":200'))
-  await api.delete('/api/requests/http')
-  await eventually(() => text.includes('event: clear'))
-
-  assert.equal(response.headers['content-type'], 'text/event-stream')
-  assert.match(text, /event: request\nid: airt_\w+\ndata: \{.*"uri":"\/live"/)
-  assert.match(text, /event: status\ndata: \{"status":"online"\}/)
-  assert.doesNotMatch(text, /"raw"/)
-})
+  return { headers: response.headers, text: () => text }
+}
 
 test('the policy of an endpoint is an object, however it was given', async (t) => {
   const api = await startAgentWithApi(t)
