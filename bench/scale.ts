@@ -13,8 +13,8 @@ import { cpuSeconds, residentKib, stopAll, withPrograms } from './tunnel/process
 const USAGE = `Usage: npm run bench:scale -- [flags]
 
 Prints how long agents take to connect and what they cost, and how a start grows with what is stored.
-One account may use a tenth of the open files (ulimit -n) of a process for its sessions and 3.5 % for further legs:
-10,000 agents need 100,000 open files, and with four legs each 860,000. Legs beyond that are not opened.
+The open files (ulimit -n) of a process limit the sessions of an account, to 60 % of those beyond 3,072, and their further
+legs to 3.7 %: 10,000 agents need 20,000 open files, and with four legs each 810,000. Legs beyond that are not opened.
 
   --agents N       agents, each with a tunnel; 10000 by default
   --workers A,B    worker counts; 1,2 by default

@@ -2,15 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { computeConnectionLimits, openFilesLimit } from './connection-limits.ts'
 
-test('clients, API calls, sessions and legs leave a quarter of the descriptors for everything else', async () => {
-  for (const limit of [320, 1024, 4096, 65_536, 1_048_576]) {
+test('clients, API calls, sessions and legs leave up to a quarter of the descriptors for everything else', async () => {
+  for (const limit of [320, 1024, 4096, 20_000, 65_536, 1_048_576]) {
     const { clients: visitors, apiCalls: calls, sessions, legs } = computeConnectionLimits(limit)
     // HTTP, HTTPS, and all TCP ports together.
     assert.ok(
-      3 * visitors + calls + sessions + legs <= (limit * 3) / 4,
+      3 * visitors + calls + sessions + legs <= limit - Math.min(limit / 4, 3072),
       `${visitors}, ${calls}, ${sessions} and ${legs} of ${limit}`,
     )
     assert.ok(visitors >= 32 && visitors <= 16_384)
   }
   assert.ok((await openFilesLimit()) > 0)
+})
+
+test('more than half of the descriptors are for sessions, as far as they are needed', () => {
+  assert.ok(computeConnectionLimits(20_000).sessions > 10_000)
+  assert.equal(computeConnectionLimits(1_048_576).sessions, 65_536)
 })

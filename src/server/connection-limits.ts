@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises'
 /** Assumed where the limit cannot be read. */
 const DEFAULT_OPEN_FILES = 65_536
 const MAX_CONNECTIONS = 16_384
-/** One account may use half of it: twice its agents, while they reconnect and their old sessions expire. */
 const MAX_SESSIONS = 65_536
 const MIN_CONNECTIONS = 32
+/** Descriptors for everything else: agents before they have authenticated, other nodes and workers, files, outbound calls. */
+const MAX_RESERVE = 3072
 
 /** How many files and sockets this process may have open. */
 export async function openFilesLimit(): Promise<number> {
@@ -15,8 +16,9 @@ export async function openFilesLimit(): Promise<number> {
 }
 
 /**
- * The connection limits of each client listener (HTTP, HTTPS, all TCP ports), of the API, of agent and SSH sessions, and
- * of the agents' further legs. Together they use less than three quarters of the descriptors: a process without any serves nothing (P22).
+ * The connection limits of each client listener (HTTP, HTTPS, all TCP ports), of the API, of the agents' further legs, and
+ * of agent and SSH sessions, which get the rest: most servers hold more agents than visitors at once. Together they leave
+ * a reserve: a process without any descriptors serves nothing (P22).
  */
 export function computeConnectionLimits(openFiles: number): {
   clients: number
@@ -24,11 +26,12 @@ export function computeConnectionLimits(openFiles: number): {
   sessions: number
   legs: number
 } {
-  const shareOf = (share: number) => Math.max(Math.floor(openFiles * share), MIN_CONNECTIONS)
-  return {
-    clients: Math.min(shareOf(0.125), MAX_CONNECTIONS),
-    apiCalls: Math.min(shareOf(0.08), MAX_CONNECTIONS),
-    sessions: Math.min(shareOf(0.2), MAX_SESSIONS),
-    legs: Math.min(Math.floor(openFiles * 0.07), MAX_SESSIONS),
-  }
+  const usable = Math.floor(openFiles - Math.min(openFiles / 4, MAX_RESERVE))
+  const shareOf = (share: number) =>
+    Math.min(Math.max(Math.floor(usable * share), MIN_CONNECTIONS), MAX_CONNECTIONS)
+  const clients = shareOf(0.09)
+  const apiCalls = shareOf(0.05)
+  const legs = Math.min(Math.floor(usable * 0.04), MAX_SESSIONS)
+  const rest = usable - 3 * clients - apiCalls - legs
+  return { clients, apiCalls, legs, sessions: Math.min(Math.max(rest, MIN_CONNECTIONS), MAX_SESSIONS) }
 }

@@ -11,11 +11,12 @@ import { BASE_ROOT } from '../../src/base/version.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
-/** Few enough to fill a listener: 128 clients each for HTTP, HTTPS and TCP ports, 81 clients of the API. */
+/** Few enough to fill a listener: 69 clients each for HTTP, HTTPS and TCP ports, 38 clients of the API. */
 const OPEN_FILES = 1024
 /** Connections that the greedy sources try to hold in total. */
 const ATTEMPTED_CONNECTIONS = 480
 const SOURCE_COUNTS = [1, 2, 8, 12]
+const LIGHT_AGENTS = join(BASE_ROOT, 'test', 'long', 'light-agents.ts')
 
 interface Listener {
   readonly name: string
@@ -118,6 +119,23 @@ suite('sources that hold many connections', () => {
   })
 })
 
+test('a single account may hold most of the sessions', async (t) => {
+  const env = cleanEnv(createTempDir())
+  const { agent_addr, ca_file, authtoken } = await startServer(t, env, 320, [
+    ...['--workers', '1'],
+    ...['--dns-addr', 'false'],
+  ])
+
+  // There are 103 sessions: more than half of them, and fewer than the 96 that an account may hold.
+  const agents = startProgram(
+    t,
+    [LIGHT_AGENTS, '127.0.0.1', portOf(agent_addr), ca_file, authtoken, 90].map(String),
+    { env, launcher: process.execPath },
+  )
+
+  await agents.until(({ stdout }) => stdout.endsWith('90\n'))
+})
+
 /** Starts a server with few file descriptors, and an agent with a public TCP port. */
 async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
   // The programs end with the suite instead of a test.
@@ -127,16 +145,12 @@ async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
   ports.peer = await findFreePorts(1)
   ports.probe = await findFreePorts(1)
   const fixedPorts = ['dns', 'peer', 'probe'] as const
-  const addresses = [
-    ...['api', 'http', 'https', 'agent', 'ssh'].flatMap((name) => [`--${name}-addr`, '127.0.0.1:0']),
-    ...fixedPorts.flatMap((name) => [`--${name}-addr`, `127.0.0.1:${ports[name]}`]),
-  ]
-  const launcherArgs = ['-c', `ulimit -n ${OPEN_FILES}; exec "$0" "$@"`, join(BASE_ROOT, 'bin', 'adit')]
-  const args = [...launcherArgs, 'server', '--log-level', 'error', ...addresses]
-  const server = startProgram(t, args, { env, launcher: '/bin/sh' })
-  await server.until(({ stdout }) => stdout.includes('Adit is ready.'))
-  const credentials = JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))
-  const portOf = (address: string) => Number(/:(\d+)$/.exec(address)![1])
+  const credentials = await startServer(
+    t,
+    env,
+    OPEN_FILES,
+    fixedPorts.flatMap((name) => [`--${name}-addr`, `127.0.0.1:${ports[name]}`]),
+  )
   ports.api = portOf(credentials.api_url)
   ports.http = portOf(credentials.http_url)
   ports.https = portOf(credentials.https_url)
@@ -151,6 +165,26 @@ async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
   await agent.until(({ stdout }) => /tcp:\/\/[^ ]+:\d+/.test(stdout))
   ports.tcp = Number(/tcp:\/\/[^ :]+:(\d+)/.exec(agent.stdout)![1])
 }
+
+/** Starts a server that may have so many files open; resolves to its credentials. */
+async function startServer(
+  t: TestContext,
+  env: Record<string, string>,
+  openFiles: number,
+  flags: readonly string[],
+): Promise<Record<string, string>> {
+  const addresses = ['api', 'http', 'https', 'agent', 'ssh'].flatMap((name) => [
+    `--${name}-addr`,
+    '127.0.0.1:0',
+  ])
+  const launcherArgs = ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, join(BASE_ROOT, 'bin', 'adit')]
+  const args = [...launcherArgs, 'server', '--log-level', 'error', ...addresses, ...flags]
+  const server = startProgram(t, args, { env, launcher: '/bin/sh' })
+  await server.until(({ stdout }) => stdout.includes('Adit is ready.'))
+  return JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))
+}
+
+const portOf = (address = '') => Number(/:(\d+)$/.exec(address)![1])
 
 /**
  * Opens a connection that sends its first bytes and stalls; the server may keep or reject it. The test ends when the server

@@ -66,6 +66,16 @@ test('the first client gets at most half of the slots, also of those that others
   assert.notEqual(admission.acquireForClient('192.0.2.3'), undefined)
 })
 
+test('a holder that leaves a sixteenth free gets nearly all slots, and so does the next of those', () => {
+  const admission = new Admission({ total: 1600, freeFraction: 1 / 16 })
+  const first = acquireAll(admission, '192.0.2.1')
+  const second = acquireAll(admission, '192.0.2.2')
+
+  assert.deepEqual([first, second], [1500, 94])
+  assert.equal(admission.acquireForClient('192.0.2.1'), undefined)
+  assert.notEqual(admission.acquireForClient('192.0.2.3'), undefined)
+})
+
 test('a shared address gets nearly all slots, and other clients are still admitted', () => {
   const isShared = compileRules([{ cidr: '10.0.0.0/8', action: 'allow' }])
   const admission = new Admission({ total: 160, perHolder: 2, isShared })

@@ -10,6 +10,8 @@ export interface AdmissionLimits {
   readonly total: number
   /** Connections of one holder, however many slots are free. */
   readonly perHolder?: number
+  /** The fraction of the slots that a single holder leaves to others: half, unless holders are known and trusted more. */
+  readonly freeFraction?: number
   /** Addresses many clients share, such as a load balancer's: only the total limits them. */
   readonly isShared?: ((ip: string) => boolean) | undefined
 }
@@ -19,8 +21,9 @@ export type HolderCount = [holder: string, count: number]
 
 /**
  * Admission control with fair shares (P22, decision 118): a holder may hold as many slots as are still free, so one
- * holder gets half of them, two get a third each, N get 1/(N + 1) each, and the same share stays free for the next. A
- * holder is the key the caller counts by: a client (`clientKey`) before authentication, an account after it.
+ * holder gets half of them, two get a third each, N get 1/(N + 1) each, and the same share stays free for the next. With
+ * another `freeFraction` it may hold a multiple of what is free (decision 272). A holder is the key the caller counts by:
+ * a client (`clientKey`) before authentication, an account after it.
  */
 export class Admission {
   readonly #limits: AdmissionLimits
@@ -115,10 +118,11 @@ export class Admission {
   }
 
   #canAcquire(holder: string, count: number, isShared: boolean): boolean {
-    const { total, perHolder = Number.POSITIVE_INFINITY } = this.#limits
+    const { total, perHolder = Number.POSITIVE_INFINITY, freeFraction = 1 / 2 } = this.#limits
     const free = total - this.#sum
     if (isShared) return free > total * RESERVED_FRACTION
-    return count < free && count + this.#countElsewhere(holder) < perHolder
+    const share = free * (1 / freeFraction - 1)
+    return count < share && count + this.#countElsewhere(holder) < perHolder
   }
 
   #countElsewhere(holder: string): number {

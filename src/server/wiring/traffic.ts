@@ -193,6 +193,9 @@ function errorPagesUrl({ settings, addresses }: Foundation): string | undefined 
 }
 
 /** The roles of processes that others have to reach. */
+/** An operator creates accounts, so one may use nearly all slots; the next one still finds some (decision 272). */
+const ACCOUNT_SHARES = { freeFraction: 1 / 16 }
+
 const PEER_ROLES = ['gateway', 'edge', 'api'] as const
 
 /** A process without traffic knows the tunnels of its peers, and opens no port for them. */
@@ -289,7 +292,7 @@ async function wireGateways(
     registry,
     binder,
     admits: (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip),
-    sessions: new Admission({ total: foundation.connectionLimits.sessions }),
+    sessions: new Admission({ total: foundation.connectionLimits.sessions, ...ACCOUNT_SHARES }),
     isShared: foundation.isShared,
     reusePort: foundation.worker !== undefined,
     listen: foundation.listeners.listen,
@@ -304,7 +307,7 @@ async function wireGateways(
   })
   const agentGateway = createAgentGateway({
     ...shared,
-    legs: new Admission({ total: foundation.connectionLimits.legs }),
+    legs: new Admission({ total: foundation.connectionLimits.legs, ...ACCOUNT_SHARES }),
     proxyProtocol: foundation.proxyProtocolOf('agent'),
     reportAuthFailure: (ip) => worker?.broadcast({ loginFailed: { gateway: 'agent', ip } }),
     describeAccount: async (accountId) => ({
