@@ -30,6 +30,46 @@ test('garbage is collected as soon as the process is idle, not before', async (t
   await eventually(() => collections === 1)
 })
 
+test('garbage is collected again once the heap has grown to three times what was left', async (t) => {
+  let bytes = 100
+  const collections: number[] = []
+  const collect = () => {
+    collections.push(bytes)
+    bytes /= 2
+  }
+  const keepAlive = setInterval(() => {}, 1000)
+  t.after(() => clearInterval(keepAlive))
+  let checks = 0
+  const heapBytes = () => {
+    checks++
+    return bytes
+  }
+
+  t.after(collectWhenIdle({ collect, heapBytes, intervalMs: 20 }))
+  await eventually(() => collections.length === 1)
+  bytes = 149
+  const checksBefore = checks
+  await eventually(() => checks >= checksBefore + 3)
+  bytes = 150
+
+  await eventually(() => collections.length === 2)
+  assert.deepEqual(collections, [100, 150])
+})
+
+test('a heap whose collection would take long is left alone', async (t) => {
+  let checks = 0
+  const heapBytes = () => {
+    checks++
+    return 400 * 1024 * 1024
+  }
+  const keepAlive = setInterval(() => {}, 1000)
+  t.after(() => clearInterval(keepAlive))
+
+  t.after(collectWhenIdle({ collect: () => assert.fail(), heapBytes, intervalMs: 20 }))
+
+  await eventually(() => checks >= 3)
+})
+
 test('memory is given back', async (t) => {
   const garbage = Array.from({ length: 200_000 }, (_, index) => ({ index }))
   assert.equal(garbage.length, 200_000)
