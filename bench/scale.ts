@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createTestDatabase } from '../test/support/postgres.ts'
 import { insertRows } from './rows.ts'
@@ -42,6 +43,8 @@ const AGENT_PROCESSES = 4
 /** Calls of the API that are under way at once. */
 const CALLS = 32
 const FLAGS = ['--api-rate-limit', '0']
+/** An idle server collects its garbage within ten seconds (decision 254). */
+const IDLE_MS = 15_000
 
 if (flags.help) process.stdout.write(USAGE)
 else await withPrograms(measureAll)
@@ -72,10 +75,12 @@ async function measureAgents(
   const servers = await startNodes(dir, { nodes, workers }, (cleanup) => cleanups.push(cleanup))
   const roots = servers.map(({ edge }) => edge)
   const resident = () => roots.reduce((sum, root) => sum + residentKib(root), 0)
+  await sleep(IDLE_MS)
   const before = { kib: resident(), cpu: cpuSeconds(roots), startedAt: performance.now() }
   const agents = await connectAgents(servers, legs)
   const seconds = (performance.now() - before.startedAt) / 1000
   const cpuMs = ((cpuSeconds(roots) - before.cpu) * 1000) / AGENTS
+  await sleep(IDLE_MS)
   const kib = (resident() - before.kib) / AGENTS
   const legsEach = (agents.legs / AGENTS).toFixed(1)
   printRow([AGENTS, nodes, workers, legsEach, seconds.toFixed(1), cpuMs.toFixed(1), kib.toFixed(1)])
