@@ -1,3 +1,4 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { newId } from '../src/base/id.ts'
@@ -10,7 +11,8 @@ export const BODY = {
 
 /** Inserts IP policies directly into the table until it has this many; returns a sample of their ids. */
 export function insertRows(dataDir: string, rows: number): string[] {
-  const database = new DatabaseSync(join(dataDir, 'adit.db'))
+  const path = join(dataDir, 'adit.db')
+  const database = new DatabaseSync(path)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000')
   const account = String(
     database.prepare("SELECT account FROM resources WHERE kind = 'users'").get()!.account,
@@ -31,5 +33,9 @@ export function insertRows(dataDir: string, rows: number): string[] {
     .prepare("SELECT id FROM resources WHERE kind = 'ip_policies' ORDER BY random() LIMIT 20000")
     .all()
   database.close()
+  // The first commit of the next start would have to wait for all of this.
+  const file = openSync(path, 'r+')
+  fsyncSync(file)
+  closeSync(file)
   return sampled.map(({ id }) => String(id))
 }
