@@ -5,7 +5,7 @@ const CHECK_INTERVAL_MS = 5_000
 const MAX_UTILIZATION = 0.15
 /** The pause grows with the heap: 0.15 s for that of a small server, half a second for this one. */
 const MAX_HEAP_BYTES = 320 * 1024 * 1024
-/** A heap that has grown to so many times what the last collection left is mostly not traffic's, which comes and goes. */
+/** Traffic makes the heap grow to less than twice what a collection has left. More than this stays, with garbage between. */
 const MIN_GROWTH = 3
 /** Room for blocks that minor collections find; V8 leaves a tenth, and runs major collections for them (decision 269). */
 const HEAP_GROWTH_PERCENT = 50
