@@ -14,8 +14,8 @@ import { cpuSeconds, residentKib, stopAll, withPrograms } from './tunnel/process
 const USAGE = `Usage: npm run bench:scale -- [flags]
 
 Prints how long agents take to connect and what they cost, and how a start grows with what is stored.
-The open files (ulimit -n) of a process limit the sessions of an account, to 60 % of those beyond 3,072, and their further
-legs to 3.7 %: 10,000 agents need 20,000 open files, and with four legs each 810,000. Legs beyond that are not opened.
+The open files (ulimit -n) of a process limit the sessions of an account, to 44 % of them less 2,880, and further legs to
+6.5 %: 10,000 agents at one worker need 29,000 open files, and with four legs each 460,000. Legs beyond that are not opened.
 
   --agents N       agents, each with a tunnel; 10000 by default
   --workers A,B    worker counts; 1,2 by default

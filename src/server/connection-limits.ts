@@ -17,8 +17,8 @@ export async function openFilesLimit(): Promise<number> {
 
 /**
  * The connection limits of each client listener (HTTP, HTTPS, all TCP ports), of the API, of the agents' further legs, and
- * of agent and SSH sessions, which get the rest: most servers hold more agents than visitors at once. Together they leave
- * a reserve: a process without any descriptors serves nothing (P22).
+ * of agent and SSH sessions, which get the rest. Together they leave a reserve: a process without any descriptors serves
+ * nothing (P22).
  */
 export function computeConnectionLimits(openFiles: number): {
   clients: number
@@ -26,12 +26,12 @@ export function computeConnectionLimits(openFiles: number): {
   sessions: number
   legs: number
 } {
-  const usable = Math.floor(openFiles - Math.min(openFiles / 4, MAX_RESERVE))
   const shareOf = (share: number) =>
-    Math.min(Math.max(Math.floor(usable * share), MIN_CONNECTIONS), MAX_CONNECTIONS)
-  const clients = shareOf(0.09)
-  const apiCalls = shareOf(0.05)
-  const legs = Math.min(Math.floor(usable * 0.04), MAX_SESSIONS)
-  const rest = usable - 3 * clients - apiCalls - legs
+    Math.min(Math.max(Math.floor(openFiles * share), MIN_CONNECTIONS), MAX_CONNECTIONS)
+  const clients = shareOf(0.125)
+  const apiCalls = shareOf(0.08)
+  const legs = Math.min(Math.floor(openFiles * 0.07), MAX_SESSIONS)
+  const reserve = Math.min(openFiles / 4, MAX_RESERVE)
+  const rest = Math.floor(openFiles - reserve) - 3 * clients - apiCalls - legs
   return { clients, apiCalls, legs, sessions: Math.min(Math.max(rest, MIN_CONNECTIONS), MAX_SESSIONS) }
 }
