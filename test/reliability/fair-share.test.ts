@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { get, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -8,7 +8,10 @@ import { after, before, suite, type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/base/version.ts'
+import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
+import { startLightAgents } from '../support/light-agents.ts'
+import type { Credentials } from '../support/platform.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 /** Few enough to fill a listener: 128 clients each for HTTP, HTTPS and TCP ports, 81 clients of the API. */
@@ -16,7 +19,6 @@ const OPEN_FILES = 1024
 /** Connections that the greedy sources try to hold in total. */
 const ATTEMPTED_CONNECTIONS = 480
 const SOURCE_COUNTS = [1, 2, 8, 12]
-const LIGHT_AGENTS = join(BASE_ROOT, 'test', 'long', 'light-agents.ts')
 
 interface Listener {
   readonly name: string
@@ -119,22 +121,34 @@ suite('sources that hold many connections', () => {
   })
 })
 
-test('a single account may hold most of the sessions', async (t) => {
-  const env = cleanEnv(createTempDir())
-  const { agent_addr, ca_file, authtoken } = await startServer(t, env, 320, [
-    ...['--workers', '1'],
-    ...['--dns-addr', 'false'],
-  ])
+test('a single account may hold most of the sessions, and most of the further legs', async (t) => {
+  const home = createTempDir()
+  const env = cleanEnv(home)
+  // Room for 66 sessions and 22 further legs, of which an account may hold 61 and 20.
+  const credentials = await startServer(t, env, 320, ['--workers', '1', '--dns-addr', 'false'])
+  const agents = startLightAgents(t, credentials, 50)
+  await eventually(() => agents.online === 50)
 
-  // There are 66 sessions: more than half of them, and fewer than the 61 that an account may hold.
-  const agents = startProgram(
-    t,
-    [LIGHT_AGENTS, '127.0.0.1', portOf(agent_addr), ca_file, authtoken, 50].map(String),
-    { env, launcher: process.execPath },
-  )
+  const config = join(home, 'adit.yml')
+  await writeFile(config, 'version: 2\nlegs: 16\nweb_addr: false\n')
+  const agent = startProgram(t, ['http', '1', `--config=${config}`, '--url=http://legs.adit.localhost'], {
+    env,
+  })
+  await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+  // The first request opens the legs; nothing listens at its upstream.
+  const request = get({ port: portOf(credentials.http_url), headers: { host: 'legs.adit.localhost' } })
+  await once(request, 'response')
 
-  await agents.until(({ stdout }) => stdout.endsWith('50\n'))
+  await eventually(async () => (await countLegs(credentials)) === 50 + 16)
 })
+
+/** The legs of all sessions of the account. */
+async function countLegs({ api_url, api_key }: Credentials): Promise<number> {
+  const headers = { authorization: `Bearer ${api_key}` }
+  const response = await fetch(`${api_url}/tunnel_sessions`, { headers })
+  const { tunnel_sessions } = (await response.json()) as { tunnel_sessions: { legs: unknown[] }[] }
+  return tunnel_sessions.reduce((sum, { legs }) => sum + legs.length, 0)
+}
 
 /** Starts a server with few file descriptors, and an agent with a public TCP port. */
 async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
@@ -172,7 +186,7 @@ async function startServer(
   env: Record<string, string>,
   openFiles: number,
   flags: readonly string[],
-): Promise<Record<string, string>> {
+): Promise<Credentials> {
   const addresses = ['api', 'http', 'https', 'agent', 'ssh'].flatMap((name) => [
     `--${name}-addr`,
     '127.0.0.1:0',
@@ -184,7 +198,7 @@ async function startServer(
   return JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))
 }
 
-const portOf = (address = '') => Number(/:(\d+)$/.exec(address)![1])
+const portOf = (address: string) => Number(/:(\d+)$/.exec(address)![1])
 
 /**
  * Opens a connection that sends its first bytes and stalls; the server may keep or reject it. The test ends when the server

@@ -192,10 +192,10 @@ function errorPagesUrl({ settings, addresses }: Foundation): string | undefined 
   return isPublic ? `${addresses.apiUrl}/docs/errors` : undefined
 }
 
-/** The roles of processes that others have to reach. */
 /** An operator creates accounts, so one may use nearly all slots; the next one still finds some (decision 272). */
 const ACCOUNT_SHARES = { freeFraction: 1 / 16 }
 
+/** The roles of processes that others have to reach. */
 const PEER_ROLES = ['gateway', 'edge', 'api'] as const
 
 /** A process without traffic knows the tunnels of its peers, and opens no port for them. */
