@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import { joinHostPort } from '../hostport.ts'
+import { limitUnsentBytes } from './unsent-limit.ts'
 
 /** Where to listen; port 0 means any free port. */
 export interface ListenAddress {
@@ -32,6 +33,7 @@ export const listen: Listen = async (server, _name, address) => {
 
 async function listening(server: Server): Promise<AddressInfo> {
   await once(server, 'listening')
+  limitUnsentBytes(server)
   // An accept error, such as too many open files, must not end the process.
   server.on('error', () => {})
   return server.address() as AddressInfo
