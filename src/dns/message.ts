@@ -1,4 +1,5 @@
 import { type Answer, type DecodedPacket, decode, encode, type OptAnswer } from 'dns-packet'
+import { compressNames } from './compression.ts'
 import { REFUSED, type Resolution, resolve } from './resolve.ts'
 import type { ZoneTable } from './zone.ts'
 
@@ -14,6 +15,11 @@ const HEADER_BYTES = 12
 // Avoids IP fragmentation on every common path (DNS flag day 2020).
 const MAX_UDP_BYTES = 1232
 const MIN_UDP_BYTES = 512
+/**
+ * The source of a datagram can be forged: a response of at most three times the query does not help to flood a third party. Not
+ * for TXT: only challenges have it, for moments, and some authorities do not ask again over TCP.
+ */
+const MAX_AMPLIFICATION = 3
 const MAX_TCP_BYTES = 65_535
 const MAX_QUERY_BYTES = 4096
 
@@ -54,12 +60,13 @@ export function respondTo(
   if (question === undefined) return headerOnly(query, echoedFlags, 'FORMERR')
 
   const edns = options[0]
-  const resolution = resolveQuestion(table, question, packet.questions[0]!.type, edns)
+  const { type } = packet.questions[0]!
+  const resolution = resolveQuestion(table, question, type, edns)
   const opt = edns === undefined ? [] : [buildOpt(edns)]
   const head = { query, flags: echoedFlags, question: question.raw, opt }
   const bytes = build(head, resolution, 0)
   const truncated = () => build(head, { ...resolution, answers: [], authorities: [], additionals: [] }, TC)
-  const size = transport === 'tcp' ? MAX_TCP_BYTES : maxUdpBytes(edns)
+  const size = transport === 'tcp' ? MAX_TCP_BYTES : maxUdpBytes(query, type, edns)
   return { bytes: bytes.length > size ? truncated() : bytes, truncated, kind: resolution.kind }
 }
 
@@ -71,9 +78,9 @@ function resolveQuestion(table: ZoneTable, question: Question, type: string, edn
   return resolve(table, question.name, type)
 }
 
-function maxUdpBytes(edns: OptAnswer | undefined): number {
-  if (edns === undefined) return MIN_UDP_BYTES
-  return Math.max(MIN_UDP_BYTES, Math.min(edns.udpPayloadSize, MAX_UDP_BYTES))
+function maxUdpBytes(query: Buffer, type: string, edns: OptAnswer | undefined): number {
+  const accepted = Math.max(MIN_UDP_BYTES, Math.min(edns?.udpPayloadSize ?? 0, MAX_UDP_BYTES))
+  return type === 'TXT' ? accepted : Math.min(accepted, query.length * MAX_AMPLIFICATION)
 }
 
 function buildOpt(edns: OptAnswer): OptAnswer {
@@ -113,7 +120,8 @@ function build(
   })
   // The encoder writes no compression pointers, so the question can be inserted unchanged.
   bytes.writeUInt16BE(1, 4)
-  return Buffer.concat([bytes.subarray(0, HEADER_BYTES), question, bytes.subarray(HEADER_BYTES)])
+  const message = Buffer.concat([bytes.subarray(0, HEADER_BYTES), question, bytes.subarray(HEADER_BYTES)])
+  return compressNames(message, HEADER_BYTES + question.length)
 }
 
 /** A response with a header only, for messages whose question may be invalid. */

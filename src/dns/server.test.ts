@@ -64,7 +64,7 @@ async function startDns(t: TestContext, options: Partial<DnsOptions> = {}): Prom
 
 const query = (name: string, type: RecordType | 'ANY' = 'A', more: Packet = {}) =>
   encode({ type: 'query', id: 7, questions: [{ name, type: type as RecordType }], ...more })
-const opt = (udpPayloadSize: number, ednsVersion = 0, flags = 0): Answer => ({
+const opt = (udpPayloadSize: number, ednsVersion = 0, flags = 0, paddingBytes?: number): Answer => ({
   name: '.',
   type: 'OPT',
   udpPayloadSize,
@@ -72,7 +72,7 @@ const opt = (udpPayloadSize: number, ednsVersion = 0, flags = 0): Answer => ({
   ednsVersion,
   flags,
   flag_do: false,
-  options: [],
+  options: paddingBytes === undefined ? [] : [{ code: 12, type: 'PADDING', length: paddingBytes }],
 })
 
 async function queryUdp(
@@ -156,11 +156,50 @@ test('the EDNS payload size of the client is used, up to 1232 bytes', async (t) 
     queryUdp(t, dns, query('long.example.test', 'TXT', { additionals: [opt(size)] }))
 
   const [tiny, enough, boastful] = [await ask(100), await ask(1232), await ask(65535)]
-  const huge = await queryUdp(t, dns, query('many.example.test', 'AAAA', { additionals: [opt(65535)] }))
+  const huge = await queryUdp(
+    t,
+    dns,
+    query('many.example.test', 'AAAA', { additionals: [opt(65535, 0, 0, 512)] }),
+  )
 
   assert.deepEqual([tiny.flag_tc, enough.flag_tc, boastful.flag_tc, huge.flag_tc], [true, false, false, true])
   assert.ok(tiny.size <= 512 && boastful.size <= 1232)
   assert.equal((data(enough)[0] as Buffer[]).join(''), long)
+})
+
+test('no response over UDP is larger than three times its query, but for challenges', async (t) => {
+  const dns = await startDns(t)
+  const types = ['A', 'AAAA', 'NS', 'SOA', 'CAA', 'CNAME', 'ANY'] as const
+  const names = [
+    'example.test',
+    'www.example.test',
+    'alias.example.test',
+    'many.example.test',
+    'no.example.test',
+  ]
+
+  for (const name of names)
+    for (const type of types)
+      for (const more of [{}, { additionals: [opt(4096)] }]) {
+        const message = query(name, type, more)
+        const { size } = await queryUdp(t, dns, message)
+        assert.ok(size <= 3 * message.length, `${name} ${type}: ${size} bytes for ${message.length}`)
+      }
+})
+
+test('names that a response repeats are compressed', async (t) => {
+  const dns = await startDns(t)
+  const message = query('example.test', 'NS')
+
+  const response = await queryUdp(t, dns, message)
+
+  assert.deepEqual(data(response), ['ns1.example.test'])
+  assert.deepEqual(
+    response.additionals?.map(({ name }) => name),
+    ['ns1.example.test'],
+  )
+  // A pointer for the owner, and the label "ns1" with a pointer to the zone; then the address of that name.
+  assert.equal(response.size, message.length + (2 + 10 + 6) + (2 + 10 + 4))
 })
 
 test('EDNS is used only with clients that use it, in version 0 only', async (t) => {
