@@ -29,7 +29,7 @@ export const endpoints = crud(Endpoint, {
     if (existing !== undefined && !existing.data.url.startsWith(`${proto}:`))
       throw fieldProblem('url', 'endpoint_scheme_fixed', existing.data.url.split(':')[0]!)
     const binding = bindingOf(record, host, context)
-    await requireCloudPolicy(record.traffic_policy, { proto, host }, context)
+    await requireCloudPolicy(record, { proto, host }, context)
     const next = {
       ...record,
       url: endpointAddress(proto, host, port).url,

@@ -100,4 +100,28 @@ for (const [name, start] of Object.entries(engines))
     })
     for (const change of [{ url: `https://c.${foreign}` }, { traffic_policy: cloud(policyWith(foreign)) }])
       assert.equal(await codeOf('PATCH', `/endpoints/${endpoint.id}`, change), 'ERR_ADIT_2241')
+
+    const escaped = policyWith(own).replace('auth_cookie_domain', 'auth_cookie_doma\\u0069n')
+    assert.equal(await codeOf('PATCH', `/edges/https/${edge.id}`, { hostports: [`a.${own}:443`] }), 200)
+    assert.equal(await codeOf('PUT', `${routes}/${id}/traffic_policy`, { value: escaped }), 200)
+    assert.equal(await codeOf('PATCH', `/edges/https/${edge.id}`, { hostports }), 'ERR_ADIT_2241')
+  })
+
+for (const [name, start] of Object.entries(engines))
+  test(`a cloud endpoint whose cookie domain was released can still be changed (${name})`, async (t) => {
+    const { call } = await start(t)
+    const parent = `own${nextNumber()}.example`
+    const host = `app.${parent}`
+    await call.create('/reserved_domains', { domain: host })
+    const { id: parentId } = await call.create('/reserved_domains', { domain: `*.${parent}` })
+    const config = { provider: 'github', client_id: 'a', client_secret: 'b', auth_cookie_domain: parent }
+    const traffic_policy = request('oauth', config).replace(']}]}', ',{"type":"deny"}]}]}')
+    const { id } = await call.create('/endpoints', { url: `https://${host}`, traffic_policy })
+    await call('DELETE', `/reserved_domains/${parentId}`)
+
+    const described = await call('PATCH', `/endpoints/${id}`, { body: { description: 'new' } })
+    const moved = await call('PATCH', `/endpoints/${id}`, { body: { url: `https://b.${host}` } })
+
+    assert.deepEqual([described.status, described.body.description], [200, 'new'])
+    assert.equal(moved.status, 400)
   })

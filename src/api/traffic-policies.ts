@@ -2,6 +2,7 @@ import { ownsDomain } from '../naming/index.ts'
 import {
   type Attachment,
   findCookieDomainMistake,
+  mayHaveCookieDomain,
   type OwnsDomain,
   type Policy,
   PolicyError,
@@ -13,16 +14,18 @@ import { fieldProblem, Problem } from './problems.ts'
 
 const FIELD = 'traffic_policy.value'
 
-/** Checks the policy of a cloud endpoint. */
+/** Checks the policy of a cloud endpoint, and what it names when the policy or the URL is new. */
 export async function requireCloudPolicy(
-  text: string,
+  { traffic_policy: text, url }: { readonly traffic_policy: string; readonly url: string },
   { proto: protocol, host }: { readonly proto: PolicyProtocol; readonly host: string },
   context: WriteContext,
 ): Promise<void> {
   const policy = parsePolicy(text, { protocol, kind: 'cloud' }, 'traffic_policy')
-  await requireCookieDomain(policy, [host], context, 'traffic_policy')
-  if (text !== context.existing?.secrets?.traffic_policy)
-    await requireIpPolicies(policy, context, 'traffic_policy')
+  const isNewPolicy = text !== context.existing?.secrets?.traffic_policy
+  // Another change must stay possible after the domain was released, or an IP policy deleted.
+  if (isNewPolicy || url !== context.existing?.data.url)
+    await requireCookieDomain(policy, [host], context, 'traffic_policy')
+  if (isNewPolicy) await requireIpPolicies(policy, context, 'traffic_policy')
 }
 
 /** Rejects a policy whose cookies another account would get, or that no browser would take. */
@@ -59,8 +62,7 @@ export async function requireStoredPolicy(
   context: WriteContext,
 ): Promise<void> {
   const text = secrets?.[FIELD]
-  // Policies are long, and few name one.
-  if (!text?.includes('auth_cookie_domain')) return
+  if (text === undefined || !mayHaveCookieDomain(text)) return
   await requireCookieDomain(parsePolicy(text, attachment), hosts, context, 'hostports')
 }
 

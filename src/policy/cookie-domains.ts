@@ -5,6 +5,9 @@ import type { Policy } from './validate.ts'
 /** Checks whether an account owns a name with all names below it. */
 export type OwnsDomain = (name: string) => Promise<boolean>
 
+/** Whether a policy may have `auth_cookie_domain`. Policies are long, and few have one; an escape may hide its name. */
+export const mayHaveCookieDomain = (text: string): boolean => /auth_cookie_domain|\\/.test(text)
+
 /**
  * Why the cookies of a sign-in may not have the domain that a policy gives them on these hosts, with the number of the
  * mistake; undefined when they may.

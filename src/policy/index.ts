@@ -40,7 +40,7 @@ export {
 } from './cel/values.ts'
 export { compileCondition } from './condition.ts'
 export type { PatternTemplate } from './config.ts'
-export { findCookieDomainMistake, type OwnsDomain } from './cookie-domains.ts'
+export { findCookieDomainMistake, mayHaveCookieDomain, type OwnsDomain } from './cookie-domains.ts'
 export { type ActionStep, type CompiledRule, runRules } from './evaluate.ts'
 export {
   compileIpFile,

@@ -221,6 +221,15 @@ const rejected: [what: string, request: BindMessage, setup: BindSetup, number: n
     { reserved: { '*.ex.com': 'ac_1' } },
     2241,
   ],
+  [
+    'a cookie domain whose key is escaped',
+    https({
+      Domain: 'a.ex.com',
+      TrafficPolicy: signInPolicy('b.ex.com').replace('cookie_domain', 'cookie_doma\\u0069n'),
+    }),
+    { reserved: { '*.ex.com': 'ac_1' } },
+    2241,
+  ],
   ['a cookie domain that is none', https({ TrafficPolicy: signInPolicy('*.ex.com') }), {}, 2243],
   ['an internal binding without a name', { Proto: 'https', Extra: { Bindings: ['internal'] } }, {}, 33404],
   [

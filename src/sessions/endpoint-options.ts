@@ -1,4 +1,10 @@
-import { findCookieDomainMistake, type OwnsDomain, PolicyError, readPolicy } from '../policy/index.ts'
+import {
+  findCookieDomainMistake,
+  mayHaveCookieDomain,
+  type OwnsDomain,
+  PolicyError,
+  readPolicy,
+} from '../policy/index.ts'
 import { type BindOpts, ProtocolError, protocolError } from '../protocol/index.ts'
 import { allEndpointOptions, type ModuleOptions, splitCredential } from '../resources/endpoint-options.ts'
 import { InvalidValue } from '../resources/index.ts'
@@ -36,8 +42,7 @@ export async function requireCookieDomain(
   { proto, host }: { readonly proto: TunnelProto; readonly host: string },
   ownsDomain: OwnsDomain,
 ): Promise<void> {
-  // Policies are long, and few name one.
-  if (!trafficPolicy?.includes('auth_cookie_domain')) return
+  if (trafficPolicy === undefined || !mayHaveCookieDomain(trafficPolicy)) return
   const policy = readPolicy(trafficPolicy, { protocol: proto, kind: 'endpoint' })
   const mistake = await findCookieDomainMistake(policy, [host], ownsDomain)
   if (mistake !== undefined)
