@@ -1,5 +1,5 @@
+import { Cookies, formatSetCookie } from '../cookies.ts'
 import type { Exchange } from '../exchange.ts'
-import { Cookies, formatSetCookie } from './cookies.ts'
 import { MAX_TOKEN_COOKIES, splitTokens } from './provider-tokens.ts'
 import type { Seal } from './seal.ts'
 import type { SessionEnd, SharedSessions } from './session.ts'

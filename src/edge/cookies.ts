@@ -1,5 +1,5 @@
-import { trimOws } from '../../base/optional-white-space.ts'
-import type { Exchange } from '../exchange.ts'
+import { trimOws } from '../base/optional-white-space.ts'
+import type { Exchange } from './exchange.ts'
 
 /** The cookies of one request. */
 export class Cookies {
