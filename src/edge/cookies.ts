@@ -38,6 +38,18 @@ export class Cookies {
   }
 }
 
+/**
+ * The cookies of sessions that the hosts of a domain share (`auth_cookie_domain`). Browsers send them to every host of the
+ * domain, also to those whose visitors sign in otherwise or not at all.
+ */
+const SHARED_SESSION = /^adit\.(?:.+\.)?[0-9a-f]{8}\.(?:session|tokens\.\d+)$/
+
+/** Removes the cookies of shared sessions from a request, whose upstream could replay them at other hosts. */
+export function hideSharedSessions(exchange: Exchange): void {
+  if (!exchange.head.framing.fieldLines.includes('adit.')) return
+  new Cookies(exchange).hide((name) => SHARED_SESSION.test(name))
+}
+
 function cookieName(cookie: string): string {
   const end = cookie.indexOf('=')
   return end === -1 ? cookie : cookie.slice(0, end)

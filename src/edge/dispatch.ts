@@ -1,5 +1,6 @@
 import { publicUrl } from '../base/hostport.ts'
 import { isEdgeResponse, MAX_ATTEMPTS, type UpstreamTarget } from './backend.ts'
+import { hideSharedSessions } from './cookies.ts'
 import type { ServiceLookup } from './core.ts'
 import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
@@ -114,6 +115,7 @@ export function isStillAdmitted(exchange: Exchange): boolean {
 function forward(exchange: Exchange, route: HttpRoute): void {
   const target = route.backend(exchange, NONE_FAILED)
   if (target === undefined) throw edgeError('no_backend', exchange.head.host)
+  hideSharedSessions(exchange)
   connect(exchange, target, false)
 }
 

@@ -25,6 +25,8 @@ interface TestEndpoint {
   /** Of the sign-in. */
   readonly config?: object
   readonly laterRules?: object[]
+  /** Instead of one with a sign-in. */
+  readonly policy?: object
 }
 
 /** Endpoints whose policies sign visitors in at one provider, and who has reserved which domain. */
@@ -44,11 +46,11 @@ async function start(
   t.after(() => logins.close())
   const upstream = await startHttp(t, echo)
   const tunnels = new TestTunnels()
-  for (const { host, accountId = 'ac_test', config = {}, laterRules = [] } of endpoints) {
+  for (const { host, accountId = 'ac_test', config = {}, laterRules = [], policy } of endpoints) {
     const client = { issuer_url: issuer, client_id: 'app', client_secret: 'app-secret' }
     const signIn = { ...client, auth_cookie_domain: 'team.example', ...config }
     const rules = [{ actions: [{ type: 'openid-connect', config: signIn }] }, ...laterRules]
-    const trafficPolicy = JSON.stringify({ on_http_request: rules })
+    const trafficPolicy = JSON.stringify(policy ?? { on_http_request: rules })
     tunnels.add(
       host,
       createLocalTunnel(upstream, {
@@ -134,6 +136,29 @@ test('a session is not shared with another sign-in or cookie domain, and not wit
     const own = pairsOf(await signIn(host, cookies))
     assert.equal((await visit(host, [...cookies, ...own])).status, 200, host)
   }
+})
+
+test('the cookies of a shared session reach no upstream of the domain, and other cookies do', async (t) => {
+  const token = '${actions.ngrok.oidc.access_token}'
+  const { visit, signIn } = await start(t, [
+    { host: 'a.team.example', laterRules: [{ actions: [{ type: 'log', config: { metadata: { token } } }] }] },
+    { host: 'id.team.example', config: { auth_id: 'staff' } },
+    { host: 'open.team.example', policy: {} },
+  ])
+  const cookies = [
+    ...pairsOf(await signIn('a.team.example')),
+    ...pairsOf(await signIn('id.team.example')),
+    ...['adit.theme=dark', 'session=1'],
+  ]
+
+  const { status, text } = await visit('open.team.example', cookies)
+
+  assert.equal(status, 200)
+  assert.ok(
+    cookies.some((cookie) => cookie.includes('.tokens.0=')),
+    cookies.join(),
+  )
+  assert.deepEqual(JSON.parse(text).headers.cookie.split('; '), cookies.slice(-2))
 })
 
 test('an endpoint of another account can neither use the session nor have the domain', async (t) => {
