@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Auth, IpRestrictions, Principal } from '../auth/index.ts'
 import type { TrustedProxies } from '../base/forwarded.ts'
+import type { OutboundGuard } from '../base/outbound/outbound.ts'
 import type { OperatorAuthority } from '../certs/index.ts'
 import type { DestinationStatus } from '../events/index.ts'
 import type { LoginSync, NameSpans } from '../store/index.ts'
@@ -88,6 +89,8 @@ export interface ApiParts {
   readonly browserAuth?: BrowserAuth
   /** Deliveries to event destinations; without it destinations have no status. */
   readonly events?: EventDelivery
+  /** Says which URLs the server would not call. */
+  readonly outbound: OutboundGuard
   /** Issues the certificates of Kubernetes operators. */
   readonly operatorAuthority: OperatorAuthority
   /** The accounts' IP restrictions. */

@@ -1,5 +1,6 @@
 import { checkFilter, FilterError, TestEventFailed } from '../events/index.ts'
 import { EventDestination, EventSubscription } from '../resources/index.ts'
+import type { ApiParts } from './config.ts'
 import { auditEntry, crud, find } from './crud.ts'
 import { type ApiOperation, operation } from './operations.ts'
 import { fieldProblem, problem } from './problems.ts'
@@ -12,15 +13,35 @@ function targetKind(target: Target): string | undefined {
 }
 
 export const eventDestinations = crud(EventDestination, {
-  async prepare(record, { existing }) {
-    if (existing !== undefined && targetKind(existing.data.target) !== targetKind(record.target))
+  async prepare(record, { existing, parts }) {
+    const former = existing?.data.target
+    if (former !== undefined && targetKind(former) !== targetKind(record.target))
       throw problem('target_kind_fixed')
+    const { webhook, azure_logs_ingestion } = record.target
+    await requireCallable('target.webhook.url', webhook?.url, former?.webhook?.url, parts)
+    await requireCallable(
+      'target.azure_logs_ingestion.logs_ingestion_uri',
+      azure_logs_ingestion?.logs_ingestion_uri,
+      former?.azure_logs_ingestion?.logs_ingestion_uri,
+      parts,
+    )
     return { record }
   },
   async view(row, _record, { parts, principal }) {
     return { status: (await parts.events?.status(principal.accountId, row.id)) ?? null }
   },
 })
+
+/** Rejects a new URL that the server would not call: otherwise every delivery would fail later. */
+async function requireCallable(
+  field: string,
+  url: string | undefined,
+  former: string | undefined,
+  { outbound }: ApiParts,
+): Promise<void> {
+  const rejection = url === undefined || url === former ? undefined : await outbound.check(url)
+  if (rejection !== undefined) throw fieldProblem(field, 'invalid_field', `${field}: ${rejection.message}`)
+}
 
 /** Rejects invalid filters when they are written. */
 function checkFilters(sources: readonly { type: string; filter: string }[]): void {

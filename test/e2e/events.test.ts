@@ -58,7 +58,7 @@ test('a change through the API is delivered to a webhook, and the destination sh
 })
 
 test('a failed test event reports the reason, and an invalid filter is rejected on creation', async (t) => {
-  const { call } = await startPlatform(t)
+  const { call } = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
   const destination = await call.create('/event_destinations', {
     target: {
       webhook: {

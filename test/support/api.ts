@@ -5,6 +5,7 @@ import { type Api, type ApiConfig, createApi, type OnlineInventory } from '../..
 import { createAccount, createAuth, createIpRestrictions, type NewAccount } from '../../src/auth/index.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Logger, silentLog } from '../../src/base/log.ts'
+import { createOutbound } from '../../src/base/outbound/outbound.ts'
 import { createOperatorAuthority } from '../../src/certs/index.ts'
 import { createDashboard, createPasswords, type Passwords } from '../../src/dashboard/index.ts'
 import {
@@ -138,6 +139,7 @@ async function openApi(
       auth,
       restrictions,
       online: options.online ?? emptyOnline,
+      outbound: createOutbound(),
       applicationSessions: loginSync.applicationSessions,
       operatorAuthority: createOperatorAuthority({ store, clock }),
       ...(options.dashboard && { browserAuth: dashboard.browserAuth }),

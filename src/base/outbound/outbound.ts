@@ -78,6 +78,12 @@ export interface Outbound {
   close(): Promise<void>
 }
 
+/** Says beforehand what a client would reject. */
+export interface OutboundGuard {
+  /** Why a call to this URL would be rejected as things stand; undefined also when its name cannot be resolved. */
+  check(url: string): Promise<OutboundProblem | undefined>
+}
+
 interface DialTarget {
   host: string
   port: number
@@ -85,7 +91,7 @@ interface DialTarget {
 }
 
 /** Creates the guarded client. Throws a sentence for an invalid allow-list entry. */
-export function createOutbound(options: OutboundOptions = {}): Outbound {
+export function createOutbound(options: OutboundOptions = {}): Outbound & OutboundGuard {
   const { ports = [443], maxBytes = 1024 * 1024, dnsTimeoutMs = 5000, totalTimeoutMs = 10_000 } = options
   const { lookup = lookupAddresses, extraCa = [] } = options
   const allowList = compileAllowList(options.allow ?? [])
@@ -164,6 +170,15 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
 
   return {
     agents,
+    async check(url) {
+      try {
+        await resolveAllowed(dialTarget(parseUrl(url)))
+        return undefined
+      } catch (error) {
+        if (!(error instanceof OutboundProblem)) throw error
+        return error.code === 'dns' ? undefined : error
+      }
+    },
     async fetch(input, init = {}) {
       const url = parseUrl(input)
       client ??= createClient(dial)
@@ -205,8 +220,7 @@ async function createClient(dial: (target: DialTarget) => Promise<Socket>): Prom
   const undici = await import('undici')
   const dispatcher = new undici.Agent({
     connect: ({ hostname, port, protocol }, callback) => {
-      const secure = protocol === 'https:'
-      dial({ host: normalizeHost(hostname), port: Number(port) || (secure ? 443 : 80), secure }).then(
+      dial(dialTarget({ hostname, port, protocol })).then(
         (socket) => callback(null, socket),
         (error) => callback(error, null),
       )
@@ -216,6 +230,20 @@ async function createClient(dial: (target: DialTarget) => Promise<Socket>): Prom
     send: (url, options) => undici.request(url, { ...options, dispatcher }),
     close: () => dispatcher.destroy(),
   }
+}
+
+/** Where the connection of a URL leads. */
+function dialTarget({
+  hostname,
+  port,
+  protocol,
+}: {
+  hostname: string
+  port: string
+  protocol: string
+}): DialTarget {
+  const secure = protocol === 'https:'
+  return { host: normalizeHost(hostname), port: Number(port) || (secure ? 443 : 80), secure }
 }
 
 async function lookupAddresses(host: string): Promise<string[]> {

@@ -37,6 +37,7 @@ export function wireControl(
       restrictions,
       browserAuth: dashboard.browserAuth,
       events,
+      outbound: foundation.outbound,
       online: createOnlineResources(registry, createRenderContext(apiUrl)),
       applicationSessions: loginSync.applicationSessions,
       operatorAuthority: createOperatorAuthority({ store, clock }),
