@@ -1,18 +1,39 @@
-/** A parsed pattern. */
+import {
+  type Accepts,
+  ASCII_CLASSES,
+  asciiClass,
+  type CharSet,
+  charSet,
+  literalSet,
+  type Range,
+  type SetMembers,
+  unicodeClass,
+} from './linear-pattern-set.ts'
+
+/** A parsed pattern. `nullable`: it can match nothing at all. */
 export type PatternNode =
-  | { readonly kind: 'empty' }
-  | { readonly kind: 'char'; readonly accepts: (code: number) => boolean }
-  | { readonly kind: 'assert'; readonly holds: (text: string, position: number) => boolean }
-  | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[] }
-  | { readonly kind: 'choice'; readonly options: readonly PatternNode[] }
+  | { readonly kind: 'empty'; readonly nullable: true }
+  | { readonly kind: 'char'; readonly set: CharSet; readonly nullable: false }
+  | { readonly kind: 'assert'; readonly holds: Holds; readonly nullable: true }
+  | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[]; readonly nullable: boolean }
+  | { readonly kind: 'choice'; readonly options: readonly PatternNode[]; readonly nullable: boolean }
   | {
       readonly kind: 'repeat'
       readonly child: PatternNode
       readonly min: number
       readonly max: number
       readonly lazy: boolean
+      readonly nullable: boolean
     }
-  | { readonly kind: 'group'; readonly index: number; readonly child: PatternNode }
+  | {
+      readonly kind: 'group'
+      readonly index: number
+      readonly child: PatternNode
+      readonly nullable: boolean
+    }
+
+/** Whether an assertion is true at a position. */
+export type Holds = (text: string, position: number) => boolean
 
 export interface ParsedPattern {
   readonly node: PatternNode
@@ -20,57 +41,45 @@ export interface ParsedPattern {
   readonly groupNames: ReadonlyMap<string, number>
 }
 
-type Accepts = (code: number) => boolean
-
+/** Bounds the work of parsing. */
+const MAX_PATTERN_LENGTH = 32_768
 const MAX_REPEAT = 1000
 const MAX_DEPTH = 50
-
-const isDigit: Accepts = (code) => code >= 48 && code <= 57
-const isWord: Accepts = (code) =>
-  isDigit(code) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95
-const isSpace: Accepts = (code) => (code >= 9 && code <= 13) || code === 32
-
-const CLASSES: Readonly<Record<string, Accepts>> = {
-  d: isDigit,
-  D: (code) => !isDigit(code),
-  w: isWord,
-  W: (code) => !isWord(code),
-  s: isSpace,
-  S: (code) => !isSpace(code),
-}
+const MAX_CODE = 0x10ffff
 
 const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, a: 7 }
 
-const isWordBoundary = (text: string, position: number): boolean =>
-  (position > 0 && isWord(text.charCodeAt(position - 1))) !==
-  (position < text.length && isWord(text.charCodeAt(position)))
+const EMPTY: PatternNode = { kind: 'empty', nullable: true }
+const ANY: CharSet = { accepts: () => true, cost: 0 }
+const ANY_IN_LINE: CharSet = { accepts: (code) => code !== 10, cost: 0 }
+
+const charNode = (set: CharSet): PatternNode => ({ kind: 'char', set, nullable: false })
+const assertion = (holds: Holds): PatternNode => ({ kind: 'assert', holds, nullable: true })
+
+const sequence = (parts: readonly PatternNode[]): PatternNode => ({
+  kind: 'sequence',
+  parts,
+  nullable: parts.every(({ nullable }) => nullable),
+})
 
 /** Parses a pattern. Throws a sentence when it is invalid or cannot be matched in linear time. */
 export function parsePattern(source: string): ParsedPattern {
+  if (source.length > MAX_PATTERN_LENGTH)
+    throw new Error(`the pattern is too long; it may have ${MAX_PATTERN_LENGTH} characters.`)
   return new Parser(source).parse()
 }
 
-const isStart = (_text: string, position: number) => position === 0
-const isEnd = (text: string, position: number) => position === text.length
-const isLineStart = (text: string, position: number) => position === 0 || text[position - 1] === '\n'
-const isLineEnd = (text: string, position: number) => position === text.length || text[position] === '\n'
+/** NaN, before and after the text, is in no range. */
+const isWord = (code: number) =>
+  (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95
 
-const NAMED_SETS: Readonly<Record<string, RegExp>> = {
-  alnum: /[0-9A-Za-z]/,
-  alpha: /[A-Za-z]/,
-  ascii: /[\x00-\x7f]/,
-  blank: /[\t ]/,
-  cntrl: /[\x00-\x1f\x7f]/,
-  digit: /[0-9]/,
-  graph: /[!-~]/,
-  lower: /[a-z]/,
-  print: /[ -~]/,
-  punct: /[!-/:-@[-`{-~]/,
-  space: /[\t\n\v\f\r ]/,
-  upper: /[A-Z]/,
-  word: /\w/,
-  xdigit: /[0-9A-Fa-f]/,
-}
+const isStart: Holds = (_text, position) => position === 0
+const isEnd: Holds = (text, position) => position === text.length
+const isLineStart: Holds = (text, position) => position === 0 || text[position - 1] === '\n'
+const isLineEnd: Holds = (text, position) => position === text.length || text[position] === '\n'
+const isWordBoundary: Holds = (text, position) =>
+  isWord(text.charCodeAt(position - 1)) !== isWord(text.charCodeAt(position))
+const isNoWordBoundary: Holds = (text, position) => !isWordBoundary(text, position)
 
 /** What `(?imsU)` switches. */
 interface Flags {
@@ -104,18 +113,15 @@ class Parser {
     const options = [this.#sequence()]
     while (this.#take('|')) options.push(this.#sequence())
     this.#depth--
-    return options.length === 1 ? options[0]! : { kind: 'choice', options }
+    if (options.length === 1) return options[0]!
+    return { kind: 'choice', options, nullable: options.some(({ nullable }) => nullable) }
   }
 
   #sequence(): PatternNode {
     const parts: PatternNode[] = []
     while (this.#position < this.#source.length && !'|)'.includes(this.#peek()))
       parts.push(this.#repetition())
-    return parts.length === 1
-      ? parts[0]!
-      : parts.length === 0
-        ? { kind: 'empty' }
-        : { kind: 'sequence', parts }
+    return parts.length === 0 ? EMPTY : parts.length === 1 ? parts[0]! : sequence(parts)
   }
 
   #repetition(): PatternNode {
@@ -124,7 +130,7 @@ class Parser {
     if (range === undefined) return child
     const lazy = this.#take('?') !== this.#flags.lazy
     if (this.#range() !== undefined) throw this.#error('a repetition is repeated')
-    return { kind: 'repeat', child, ...range, lazy }
+    return { kind: 'repeat', child, ...range, lazy, nullable: child.nullable || range.min === 0 }
   }
 
   #range(): { min: number; max: number } | undefined {
@@ -150,15 +156,15 @@ class Parser {
     const character = this.#next()
     switch (character) {
       case '.':
-        return { kind: 'char', accepts: this.#flags.dotAll ? () => true : (code) => code !== 10 }
+        return charNode(this.#flags.dotAll ? ANY : ANY_IN_LINE)
       case '^':
-        return { kind: 'assert', holds: this.#flags.multiLine ? isLineStart : isStart }
+        return assertion(this.#flags.multiLine ? isLineStart : isStart)
       case '$':
-        return { kind: 'assert', holds: this.#flags.multiLine ? isLineEnd : isEnd }
+        return assertion(this.#flags.multiLine ? isLineEnd : isEnd)
       case '(':
         return this.#group()
       case '[':
-        return { kind: 'char', accepts: this.#set() }
+        return charNode(this.#set())
       case '\\':
         return this.#escape()
       case '*':
@@ -180,7 +186,7 @@ class Parser {
       this.#position += flags[0].length
       this.#flags = withFlags(withFlags(this.#flags, flags[1]!, true), flags[2] ?? '', false)
       // (?i) applies until the end of its enclosing group.
-      if (flags[3] === ')') return { kind: 'empty' }
+      if (flags[3] === ')') return EMPTY
     } else {
       index = ++this.#groupCount
       if (this.#peek() === '?') this.#groupName(index)
@@ -188,7 +194,7 @@ class Parser {
     const child = this.#choice()
     if (!this.#take(')')) throw this.#error('a ( has no )')
     this.#flags = outer
-    return index === undefined ? child : { kind: 'group', index, child }
+    return index === undefined ? child : { kind: 'group', index, child, nullable: child.nullable }
   }
 
   #groupName(index: number): void {
@@ -201,16 +207,13 @@ class Parser {
 
   #escape(): PatternNode {
     const character = this.#next()
-    if (character === 'b') return { kind: 'assert', holds: isWordBoundary }
-    if (character === 'B')
-      return { kind: 'assert', holds: (text, position) => !isWordBoundary(text, position) }
-    if (character === 'A') return { kind: 'assert', holds: isStart }
-    if (character === 'z') return { kind: 'assert', holds: isEnd }
+    if (character === 'b') return assertion(isWordBoundary)
+    if (character === 'B') return assertion(isNoWordBoundary)
+    if (character === 'A') return assertion(isStart)
+    if (character === 'z') return assertion(isEnd)
     if (character === 'Q') return this.#quotation()
-    const charClass = this.#class(character)
-    return charClass === undefined
-      ? this.#literal(this.#escapedCode(character))
-      : { kind: 'char', accepts: charClass }
+    const members = this.#class(character)
+    return members === undefined ? this.#literal(this.#escapedCode(character)) : charNode(charSet(members))
   }
 
   /** `\\Q…\\E`: what is between stands for itself. */
@@ -218,61 +221,84 @@ class Parser {
     const end = this.#source.indexOf('\\E', this.#position)
     const text = this.#source.slice(this.#position, end === -1 ? undefined : end)
     this.#position = end === -1 ? this.#source.length : end + 2
-    return { kind: 'sequence', parts: [...text].map((character) => this.#literal(character.codePointAt(0)!)) }
+    return sequence(Array.from(text, (character) => this.#literal(character.codePointAt(0)!)))
   }
 
   /** The class of an escape such as `\\d` or `\\p{Greek}`; undefined when it is none. */
-  #class(character: string): Accepts | undefined {
-    if (character !== 'p' && character !== 'P') return CLASSES[character]
+  #class(character: string): SetMembers | undefined {
+    if (character !== 'p' && character !== 'P') {
+      const name = character.toLowerCase()
+      return 'dsw'.includes(name) ? this.#asciiClass(name, character !== name) : undefined
+    }
     const match = /^(?:([A-Z])|\{(\^?)(\w+)\})/.exec(this.#source.slice(this.#position, this.#position + 40))
     if (match === null) throw this.#error('\\p needs the name of a class, such as \\p{Greek}')
     this.#position += match[0].length
-    const accepts = unicodeClass(match[1] ?? match[3]!)
+    const negated = (character === 'P') !== (match[2] === '^')
+    const accepts = unicodeClass(match[1] ?? match[3]!, this.#flags.ignoreCase, negated)
     if (accepts === undefined) throw this.#error(`there is no class ${match[0]}`)
-    return (character === 'P') !== (match[2] === '^') ? (code) => !accepts(code) : accepts
+    return { ranges: [], properties: [accepts] }
+  }
+
+  #asciiClass(name: string, negated: boolean): SetMembers | undefined {
+    const ranges = ASCII_CLASSES.get(name)
+    return ranges && { ranges: asciiClass(ranges, this.#flags.ignoreCase, negated), properties: [] }
   }
 
   /** The character code of an escape that is not a class. */
   #escapedCode(character: string): number {
     const control = CONTROLS[character]
     if (control !== undefined) return control
-    if (character === 'x') {
-      const digits = /^(?:([0-9a-fA-F]{2})|\{([0-9a-fA-F]{1,6})\})/.exec(
-        this.#source.slice(this.#position, this.#position + 8),
-      )
-      if (digits === null) throw this.#error('\\x needs two hexadecimal digits')
-      this.#position += digits[0].length
-      return Number.parseInt(digits[1] ?? digits[2]!, 16)
-    }
-    if (/[0-9]/.test(character)) throw this.#error('back-references cannot be matched in linear time')
+    if (character === 'x') return this.#hexadecimal()
+    if (/[0-9]/.test(character)) return this.#octal(character)
     if (/[A-Za-z]/.test(character)) throw this.#error(`\\${character} is not known`)
     return character.codePointAt(0)!
   }
 
-  #set(): Accepts {
-    const negated = this.#take('^')
-    const parts: Accepts[] = []
-    for (let first = true; first || this.#peek() !== ']'; first = false) {
-      const from = this.#member()
-      if (typeof from === 'function') {
-        parts.push(from)
-        continue
-      }
-      if (this.#peek() !== '-' || this.#source[this.#position + 1] === ']') {
-        parts.push(this.#fold((code) => code === from))
-        continue
-      }
-      this.#position++
-      const to = this.#member()
-      if (typeof to === 'function' || to < from) throw this.#error('a range in [ ] ends before it begins')
-      parts.push(this.#fold((code) => code >= from && code <= to))
-    }
-    this.#position++
-    const accepts: Accepts = (code) => parts.some((part) => part(code))
-    return negated ? (code) => !accepts(code) : accepts
+  /** The rest of `\\x41` or `\\x{1F600}`. */
+  #hexadecimal(): number {
+    const digits = /^(?:([0-9a-fA-F]{2})|\{([0-9a-fA-F]{1,16})\})/.exec(
+      this.#source.slice(this.#position, this.#position + 18),
+    )
+    if (digits === null) throw this.#error('\\x needs two hexadecimal digits')
+    this.#position += digits[0].length
+    const code = Number.parseInt(digits[1] ?? digits[2]!, 16)
+    if (code > MAX_CODE) throw this.#error('\\x is beyond the last character')
+    return code
   }
 
-  #member(): Accepts | number {
+  /** The rest of `\\101` or `\\0`. */
+  #octal(first: string): number {
+    const [rest] = /^[0-7]{0,2}/.exec(this.#source.slice(this.#position, this.#position + 2))!
+    if (first !== '0' && (first > '7' || rest === ''))
+      throw this.#error('back-references cannot be matched in linear time')
+    this.#position += rest.length
+    return Number.parseInt(first + rest, 8)
+  }
+
+  #set(): CharSet {
+    const negated = this.#take('^')
+    const ranges: Range[] = []
+    const properties: Accepts[] = []
+    for (let isFirst = true; isFirst || this.#peek() !== ']'; isFirst = false) {
+      const first = this.#member()
+      if (typeof first !== 'number') {
+        ranges.push(...first.ranges)
+        properties.push(...first.properties)
+        continue
+      }
+      let last: SetMembers | number = first
+      if (this.#peek() === '-' && this.#source[this.#position + 1] !== ']') {
+        this.#position++
+        last = this.#member()
+      }
+      if (typeof last !== 'number' || last < first) throw this.#error('a range in [ ] ends before it begins')
+      ranges.push([first, last])
+    }
+    this.#position++
+    return charSet({ ranges, properties }, this.#flags.ignoreCase, negated)
+  }
+
+  #member(): SetMembers | number {
     const character = this.#next()
     if (character === '[' && this.#peek() === ':') return this.#namedSet()
     if (character !== '\\') return character.codePointAt(0)!
@@ -281,22 +307,16 @@ class Parser {
   }
 
   /** `[:alpha:]` or `[:^alpha:]`, inside a set. */
-  #namedSet(): Accepts {
-    const match = /^:(\^?)(\w+):\]/.exec(this.#source.slice(this.#position, this.#position + 12))
-    const characters = match === null ? undefined : NAMED_SETS[match[2]!]
-    if (match === null || characters === undefined) throw this.#error('there is no such set in [: :]')
+  #namedSet(): SetMembers {
+    const match = /^:(\^?)(\w{2,}):\]/.exec(this.#source.slice(this.#position, this.#position + 12))
+    const members = match === null ? undefined : this.#asciiClass(match[2]!, match[1] === '^')
+    if (match === null || members === undefined) throw this.#error('there is no such set in [: :]')
     this.#position += match[0].length
-    const accepts: Accepts = (code) => code < 128 && characters.test(String.fromCharCode(code))
-    return match[1] === '^' ? (code) => !accepts(code) : accepts
+    return members
   }
 
-  #literal(expected: number): PatternNode {
-    return { kind: 'char', accepts: this.#fold((code) => code === expected) }
-  }
-
-  #fold(accepts: Accepts): Accepts {
-    if (!this.#flags.ignoreCase) return accepts
-    return (code) => accepts(code) || accepts(otherCase(code))
+  #literal(code: number): PatternNode {
+    return charNode(literalSet(code, this.#flags.ignoreCase))
   }
 
   #peek(): string {
@@ -329,26 +349,4 @@ function withFlags(flags: Flags, letters: string, value: boolean): Flags {
     dotAll: letters.includes('s') ? value : flags.dotAll,
     lazy: letters.includes('U') ? value : flags.lazy,
   }
-}
-
-/** A general category or a script. */
-function unicodeClass(name: string): Accepts | undefined {
-  for (const property of [name, `Script=${name}`]) {
-    try {
-      const pattern = new RegExp(`^\\p{${property}}$`, 'u')
-      return (code) => pattern.test(String.fromCodePoint(code))
-    } catch {
-      // Not the name of such a property.
-    }
-  }
-  return undefined
-}
-
-function otherCase(code: number): number {
-  if (code >= 65 && code <= 90) return code + 32
-  if (code < 128) return code >= 97 && code <= 122 ? code - 32 : code
-  const character = String.fromCodePoint(code)
-  const lower = character.toLowerCase()
-  const other = lower === character ? character.toUpperCase() : lower
-  return other.length === character.length ? other.codePointAt(0)! : code
 }

@@ -1,5 +1,5 @@
 import { errorMessage } from '../../base/error-message.ts'
-import { compileAnyOf, type LinearPattern, SearchTooLong } from '../../base/linear-pattern.ts'
+import { compileAnyOf, createSearchBudget, SearchTooLong } from '../../base/linear-pattern.ts'
 import { type Settings, UserAgentFilter } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
 import { implementModule } from '../module.ts'
@@ -15,16 +15,17 @@ const MAX_CACHED_DECISIONS = 1000
 export const userAgentFilter = implementModule(UserAgentFilter, {
   phase: 'request',
   build({ allow, deny }: Settings<typeof UserAgentFilter>, _context: ModuleContext) {
-    const matchesAllow = compileAny(allow)
-    const matchesDeny = compileAny(deny)
+    const allowed = compileAny(allow)
+    const denied = compileAny(deny)
     const decisions = new Map<string, boolean>()
 
     const admits = (userAgent: string | undefined): boolean => {
-      // Without a User-Agent only an allow pattern that matches the empty string, such as ^$, admits.
-      if (userAgent === undefined) return matchesAllow('')
-      if (userAgent.length > MAX_USER_AGENT_LENGTH) return false
+      const budget = createSearchBudget()
       try {
-        return matchesAllow(userAgent) || !matchesDeny(userAgent)
+        // Without a User-Agent only an allow pattern that matches the empty string, such as ^$, admits.
+        if (userAgent === undefined) return allowed.test('', budget)
+        if (userAgent.length > MAX_USER_AGENT_LENGTH) return false
+        return allowed.test(userAgent, budget) || !denied.test(userAgent, budget)
       } catch (error) {
         if (error instanceof SearchTooLong) return false
         throw error
@@ -47,7 +48,7 @@ export const userAgentFilter = implementModule(UserAgentFilter, {
   },
 })
 
-function compileAny(patterns: readonly string[]): LinearPattern {
+function compileAny(patterns: readonly string[]): ReturnType<typeof compileAnyOf> {
   try {
     return compileAnyOf(patterns)
   } catch (error) {

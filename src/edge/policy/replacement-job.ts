@@ -1,15 +1,17 @@
 import { isUtf8 } from 'node:buffer'
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
-import { compileLinearRegex, type LinearRegex, SearchTooLong } from '../../base/linear-pattern.ts'
-import { replaceAll } from './replace-text.ts'
+import { type ChargeSteps, compileLinearRegex, createSearchBudget } from '../../base/linear-pattern.ts'
+import { type Replacement, replaceAll } from './replace-text.ts'
 
 /** The largest body in which text is replaced, before and after, decoded. */
 export const MAX_REPLACED_BYTES = 1024 * 1024
 /** Matches that are reported. */
 const MAX_REPORTED = 100
 const MAX_REPORTED_LENGTH = 1024
-/** Less than a second of searching; the pool ends jobs that take longer. */
-const MAX_WORK = 8_000_000
+/** What the replacements of one action may cost together: less than a second. The pool ends jobs that take longer. */
+export const MAX_REPLACEMENT_WORK = 8_000_000
+/** Characters that the engine's own search for a text passes in the time of a step. */
+const LITERAL_SPEED = 16
 
 /** Replaces text in a body, off the event loop. */
 export interface ReplacementJob {
@@ -18,6 +20,7 @@ export interface ReplacementJob {
   readonly coding: string
   /** Applied one after the other. */
   readonly replacements: readonly { readonly from: string; readonly to: string }[]
+  readonly maxWork: number
 }
 
 /** What the replacement of this number has replaced. */
@@ -47,14 +50,20 @@ const DECODERS: Readonly<
 export const isReadableCoding = (coding: string): boolean => Object.hasOwn(DECODERS, coding)
 
 /** Throws a sentence when the body cannot be decoded or becomes too large. */
-export function runReplacementJob({ body, coding, replacements }: ReplacementJob): ReplacementResult {
+export function runReplacementJob({
+  body,
+  coding,
+  replacements,
+  maxWork,
+}: ReplacementJob): ReplacementResult {
   const decoded = decode(body, coding)
   if (!isUtf8(decoded)) return undefined
   let text = decoded.toString()
   const matches: ReplacementMatch[] = []
-  const charge = createCharge()
+  const budget = createSearchBudget(maxWork)
   for (const [index, { from, to }] of replacements.entries()) {
-    const replaced = replaceAll(text, literalRegex(from) ?? compileLinearRegex(from), to, charge)
+    const regex = literalRegex(from) ?? compileLinearRegex(from, budget)
+    const replaced = replaceAll(text, { regex, to }, budget)
     text = replaced.text
     if (text.length > MAX_REPLACED_BYTES) throw new Error('the replaced body is too large')
     for (const content of replaced.matches.slice(0, MAX_REPORTED - matches.length))
@@ -71,22 +80,15 @@ function decode(body: Uint8Array, coding: string): Buffer {
   }
 }
 
-function createCharge() {
-  let work = 0
-  return (steps: number) => {
-    work += steps
-    if (work > MAX_WORK) throw new SearchTooLong('the pattern takes too long on this body')
-  }
-}
-
 /** A pattern without operators is found much faster by itself (decision 151). */
-function literalRegex(source: string): Pick<LinearRegex, 'exec' | 'groupNames'> | undefined {
+function literalRegex(source: string): Replacement['regex'] | undefined {
   if (!/^(?:[^\\^$.|?*+()[\]{}]|\\[^\w\s])+$/.test(source)) return undefined
   const literal = source.replace(/\\(.)/g, '$1')
   return {
     groupNames: new Map(),
-    exec(text, from = 0) {
+    exec(text: string, from: number, charge: ChargeSteps) {
       const start = text.indexOf(literal, from)
+      charge(((start === -1 ? text.length : start) - from) / LITERAL_SPEED)
       return start === -1 ? undefined : { start, end: start + literal.length, groups: [literal] }
     },
   }

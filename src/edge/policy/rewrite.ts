@@ -1,4 +1,10 @@
-import { compileLinearRegex, type LinearRegex, SearchTooLong } from '../../base/linear-pattern.ts'
+import {
+  type ChargeSteps,
+  compileLinearRegex,
+  createSearchBudget,
+  type LinearRegex,
+  SearchTooLong,
+} from '../../base/linear-pattern.ts'
 import {
   type Activation,
   type PatternTemplate,
@@ -10,11 +16,15 @@ import type { RequestExecution } from './execution.ts'
 import { PolicyFailure } from './failure.ts'
 import { replaceAll } from './replace-text.ts'
 
-/** The compiled pattern, with its `${}` evaluated before. */
-export function patternOf({ regex, template }: PatternTemplate, activation: Activation): LinearRegex {
+/** The compiled pattern, with its `${}` evaluated before. Throws `SearchTooLong`. */
+export function patternOf(
+  { regex, template }: PatternTemplate,
+  activation: Activation,
+  charge: ChargeSteps,
+): LinearRegex {
   if (regex !== undefined) return regex
   try {
-    return compileLinearRegex(template.evaluate(activation))
+    return compileLinearRegex(template.evaluate(activation), charge)
   } catch (error) {
     if (error instanceof Error && error.constructor === Error)
       throw new PolicyFailure(`the pattern of "from" is not valid: ${error.message}`)
@@ -29,14 +39,11 @@ export function rewriteUrl(
 ): { url: string; text: string; matches: string[] } {
   const url = urlText(requestUrl(execution))
   const target = to.evaluate(execution)
-  return from === undefined
-    ? { url, text: target, matches: [url] }
-    : { url, ...replace(url, patternOf(from, execution), target) }
-}
-
-function replace(text: string, regex: LinearRegex, replacement: string) {
+  if (from === undefined) return { url, text: target, matches: [url] }
+  const budget = createSearchBudget()
   try {
-    return replaceAll(text, regex, replacement)
+    const regex = patternOf(from, execution, budget)
+    return { url, ...replaceAll(url, { regex, to: target }, budget) }
   } catch (error) {
     if (error instanceof SearchTooLong) throw new PolicyFailure(error.message)
     throw error

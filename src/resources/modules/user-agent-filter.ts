@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { errorMessage } from '../../base/error-message.ts'
-import { compileAnyOf, compileLinearPattern } from '../../base/linear-pattern.ts'
+import { compileAnyOf, compileLinearRegex } from '../../base/linear-pattern.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, optionalTexts } from '../option.ts'
 import { described, InvalidValue, list, text } from '../value.ts'
 
 const pattern = text(512, (value) => {
   try {
-    compileLinearPattern(value)
+    compileLinearRegex(value)
     return undefined
   } catch (error) {
     return errorMessage(error)

@@ -1,4 +1,4 @@
-import { SearchTooLong } from '../../../base/linear-pattern.ts'
+import { type ChargeSteps, createSearchBudget, SearchTooLong } from '../../../base/linear-pattern.ts'
 import { trimOws } from '../../../base/optional-white-space.ts'
 import { fromJson, type PatternTemplate, type Template } from '../../../policy/index.ts'
 import { holdBody, replaceHeldBody } from '../../held-body.ts'
@@ -11,6 +11,7 @@ import { replaceAll } from '../replace-text.ts'
 import {
   isReadableCoding,
   MAX_REPLACED_BYTES,
+  MAX_REPLACEMENT_WORK,
   type ReplacementMatch,
   type ReplacementResult,
 } from '../replacement-job.ts'
@@ -76,10 +77,12 @@ export const sseFindReplace: Implementation<'sse-find-replace'> = {
     return async (execution) => {
       const { message } = execution
       const matches: ReplacementMatch[] = []
+      const budget = createSearchBudget(MAX_MESSAGE_WORK)
+      const maxWork = MAX_REPLACEMENT_WORK / replacements.length
       for (const [index, { field, ...replacement }] of replacements.entries()) {
         const value = message.get(field)
         if (value === undefined) continue
-        const replaced = await replaceValue(bodyReplacer, value, replacement, execution)
+        const replaced = await replaceValue(bodyReplacer, value, replacement, execution, { budget, maxWork })
         if (replaced === undefined) continue
         message.set(field, replaced.text)
         matches.push(...replaced.matches.map((content) => ({ index, content })))
@@ -96,19 +99,17 @@ async function replaceValue(
   value: string,
   replacement: Replacements[number],
   execution: MessageExecution,
+  { budget, maxWork }: { readonly budget: ChargeSteps; readonly maxWork: number },
 ): Promise<{ text: string; matches: readonly string[] } | undefined> {
-  let work = 0
   try {
     const to = replacement.to.evaluate(execution)
-    const replaced = replaceAll(value, patternOf(replacement.from, execution), to, (steps) => {
-      work += steps
-      if (work > MAX_MESSAGE_WORK) throw new SearchTooLong('the pattern takes long')
-    })
+    const regex = patternOf(replacement.from, execution, budget)
+    const replaced = replaceAll(value, { regex, to }, budget)
     return replaced.matches.length === 0 ? undefined : replaced
   } catch (error) {
     if (!(error instanceof SearchTooLong)) throw error
   }
-  const result = await replaceIn(replacer, Buffer.from(value), NO_FIELDS, [replacement], execution)
+  const result = await replaceIn(replacer, Buffer.from(value), NO_FIELDS, [replacement], execution, maxWork)
   return (
     result && {
       text: toBuffer(result.body).toString(),
@@ -142,6 +143,7 @@ function replaceIn(
   fields: HeaderFields,
   replacements: Replacements,
   execution: Execution,
+  maxWork = MAX_REPLACEMENT_WORK,
 ): Promise<ReplacementResult> {
   return replacer.replace(execution.context.accountId, {
     body,
@@ -150,6 +152,7 @@ function replaceIn(
       from: from.template.evaluate(execution),
       to: to.evaluate(execution),
     })),
+    maxWork,
   })
 }
 

@@ -1,18 +1,15 @@
-import { compileLinearRegex, type LinearRegex } from '../../../base/linear-pattern.ts'
+import { type ChargeSteps, compileLinearRegex, type LinearRegex } from '../../../base/linear-pattern.ts'
 import { pointCount, pointIndex, pointSlice, unitIndex } from '../code-points.ts'
 import { chargeLength } from '../compare.ts'
 import type { CallContext } from '../overload.ts'
 import { overload } from '../signature.ts'
-import { EvaluationError, type Int, type MapValue, typeName, type Value } from '../values.ts'
+import { CostExceeded, EvaluationError, type Int, type MapValue, typeName, type Value } from '../values.ts'
 
 /** What a search takes before its first step. */
 const SEARCH_COST = 10
 
 /** Steps of a search are short. */
 const STEPS_PER_UNIT = 2
-
-/** Compiling a pattern takes about this many steps for each of its characters. */
-const PATTERN_COST = 60
 
 /** Charged before work on a text, so that none begins that the budget does not cover. */
 const charged =
@@ -23,14 +20,18 @@ const charged =
   }
 
 function matches(context: CallContext, text: string, pattern: string): boolean {
-  context.charge(PATTERN_COST * pattern.length)
-  return matchesRegex(compilePattern(pattern))(context, text)
+  return matchesRegex(compilePattern(pattern, chargeSteps(context)))(context, text)
 }
 
 const matchesRegex = (regex: LinearRegex) => (context: CallContext, text: string) => {
   context.charge(SEARCH_COST)
-  return regex.test(text, (steps) => context.charge(steps / STEPS_PER_UNIT))
+  return regex.test(text, chargeSteps(context))
 }
+
+const chargeSteps =
+  (context: CallContext): ChargeSteps =>
+  (steps) =>
+    context.charge(steps / STEPS_PER_UNIT)
 
 const matchesLiteral = ([, pattern]: readonly unknown[]) =>
   typeof pattern === 'string' ? matchesRegex(compilePattern(pattern)) : undefined
@@ -51,10 +52,11 @@ const searched =
     return run(text, part, ...args)
   }
 
-function compilePattern(pattern: string): LinearRegex {
+function compilePattern(pattern: string, charge?: ChargeSteps): LinearRegex {
   try {
-    return compileLinearRegex(pattern)
+    return compileLinearRegex(pattern, charge)
   } catch (error) {
+    if (error instanceof CostExceeded) throw error
     throw new EvaluationError((error as Error).message)
   }
 }
