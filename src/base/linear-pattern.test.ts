@@ -256,12 +256,12 @@ const manyLetters = (count: number) =>
 
 /** Patterns that are built to take long, with what they are searched in. */
 const HOSTILE: Readonly<Record<string, readonly [source: string, text: string]>> = {
-  'nested counts of nothing': [nest('(?:', '', '){1000}', 2), 'a'],
-  'nested counts of empty groups': [nest('(?:', '()', '){1000}', 2), 'a'],
-  'nested counts of empty alternatives': [nest('(?:', '|', '){1000}', 2), 'a'],
-  'nested counts of what is repeated no times': [nest('(?:', 'a{0}', '){1000}', 2), 'a'],
-  'nested counts of flags': [nest('(?:', '(?i)', '){1000}', 2), 'a'],
-  'nested counts of assertions': [nest('(?:', '^', '){1000}', 2), 'a'],
+  'nested counts of nothing': [nest('(?:', '', '){1000}', 3), 'a'],
+  'nested counts of empty groups': [nest('(?:', '()', '){1000}', 3), 'a'],
+  'nested counts of empty alternatives': [nest('(?:', '|', '){1000}', 3), 'a'],
+  'nested counts of what is repeated no times': [nest('(?:', 'a{0}', '){1000}', 3), 'a'],
+  'nested counts of flags': [nest('(?:', '(?i)', '){1000}', 3), 'a'],
+  'nested counts of assertions': [nest('(?:', '^', '){1000}', 3), 'a'],
   'counts beside each other': ['(?:(?:){1000}){9}'.repeat(1800), 'a'],
   'alternatives that are empty': [`(?:${'|'.repeat(30_000)})*b`, 'a'.repeat(1000)],
   'empty loops in each other': [nest('(?:', '', ')*', 49), 'a'.repeat(1000)],
@@ -281,7 +281,7 @@ function compileAndSearch(
 ) {
   try {
     const budget = createSearchBudget()
-    const regex = compileLinearRegex(source, budget)
+    const regex = compileLinearRegex(source)
     regex.test(text, budget)
     regex.exec(text, 0, budget)
   } catch (error) {

@@ -308,6 +308,9 @@ test('a request in flight finishes on the configuration it started with', async 
   assert.deepEqual([fresh.text, fresh.headers.x], ['new', 'new'])
 })
 
+/** Turned into steps, it would never be done. */
+const NESTED_COUNTS = `${'(?:'.repeat(6)}${'){1000}'.repeat(6)}`
+
 /** Configuration that cannot be applied and must deny all traffic (P36). */
 const broken: Record<
   string,
@@ -392,6 +395,15 @@ const broken: Record<
     scopeId: routeId,
     settings: { user_agent_filter: { enabled: true, allow: [], deny: ['(a)\\1'] } },
   }),
+  'a pattern whose counts are nested': ({ routeId }) => ({
+    scopeId: routeId,
+    settings: { user_agent_filter: { enabled: true, allow: [], deny: [NESTED_COUNTS] } },
+  }),
+  'a policy with a pattern whose counts are nested': ({ routeId }) => {
+    const action = { type: 'url-rewrite', config: { from: NESTED_COUNTS, to: '/' } }
+    const value = JSON.stringify({ on_http_request: [{ actions: [action] }] })
+    return { scopeId: routeId, settings: { traffic_policy: { enabled: true, value } } }
+  },
   'a header that would change the framing': ({ routeId }) => ({
     scopeId: routeId,
     settings: { request_headers: { enabled: true, add: { 'transfer-encoding': 'chunked' }, remove: [] } },
