@@ -61,6 +61,8 @@ const EXPENSIVE: Record<string, string> = {
   'searched texts': "lists.range(9000).all(x, !text.contains('aaaaab'))",
   'many time zones': "lists.range(9000).all(x, timestamp(x).getHours('Europe/Berlin') >= 0)",
   'compiled patterns': "lists.range(9000).all(x, text.matches('a{1,9}' + string(x)))",
+  'short patterns with many steps': "lists.range(9000).all(x, !'b'.matches('a{999}' + string(x)))",
+  'a pattern in a macro': "lists.range(9000).all(x, text.matches('^(?:a|b)*$'))",
   'pattern with many threads': "text.matches('(a?){300}b')",
   'pattern with nested repetitions': "(text + text + text + text).matches('(.*a){100}$')",
 }
