@@ -190,3 +190,21 @@ test('valid definitions are returned by name', () => {
 
   assert.deepEqual([...specs.keys()], ['b', 'a'])
 })
+
+test('definitions that serve one address are rejected together, unless they are pooled', () => {
+  const define = (more: string) => [
+    `version: 3
+endpoints:
+  - {name: a, url: https://App.example.com, upstream: {url: 80}${more}}
+  - {name: b, url: app.example.com, upstream: {url: 81}${more}}
+  - {name: other, url: tcp://app.example.com:443, upstream: {url: 82}}
+  - {name: any, upstream: {url: 83}}
+  - {name: any-too, upstream: {url: 84}}
+`,
+  ]
+
+  assert.deepEqual(messagesOf(define('')), [
+    '"a" and "b" both serve https://app.example.com; give one of them another URL, or both "pooling_enabled: true"',
+  ])
+  assert.equal(check(define(', pooling_enabled: true')).size, 5)
+})

@@ -159,9 +159,31 @@ function problemsIn(check: () => void, describeSource: (path: Path) => string, l
 
 /** The specs by name; throws `ConfigError` with the problems of all definitions, if there are any. */
 export function requireSpecs(definitions: ReadonlyMap<string, Definition>): Map<string, AgentTunnelSpec> {
-  const messages = problemsOf(definitions)
+  const specs = [...definitions].flatMap(([name, each]) =>
+    'spec' in each ? [[name, each.spec] as const] : [],
+  )
+  const messages = [...problemsOf(definitions), ...sharedAddresses(specs.map(([, spec]) => spec))]
   if (messages.length > 0) throw new ConfigError(messages)
-  return new Map([...definitions].flatMap(([name, each]) => ('spec' in each ? [[name, each.spec]] : [])))
+  return new Map(specs)
+}
+
+/** Messages about definitions that cannot be online together, because they serve one address and are not pooled. */
+function sharedAddresses(specs: readonly AgentTunnelSpec[]): string[] {
+  const owners = new Map<string, AgentTunnelSpec>()
+  return specs.flatMap((spec) =>
+    spec.binds.flatMap(({ proto, opts: { Domain, Hostname, Subdomain, Addr } }) => {
+      const host = Domain || Hostname || Subdomain || Addr
+      if (!host) return []
+      const address = `${proto}://${host.toLowerCase()}`
+      const owner = owners.get(address)
+      if (owner === undefined) owners.set(address, spec)
+      return owner === undefined || (owner.poolingEnabled && spec.poolingEnabled)
+        ? []
+        : [
+            `"${owner.name}" and "${spec.name}" both serve ${address}; give one of them another URL, or both "pooling_enabled: true"`,
+          ]
+    }),
+  )
 }
 
 function problemsOf(definitions: ReadonlyMap<string, Definition>): string[] {

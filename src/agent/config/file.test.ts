@@ -37,6 +37,26 @@ test('a version 3 file has agent keys under agent and endpoints in a list', () =
   assert.equal(file.values.endpoints?.[0]?.upstream?.url, '3000')
 })
 
+test('a duration is a text with units or a number of seconds, with quotes or without', () => {
+  for (const [written, milliseconds] of [
+    ['10s', 10_000],
+    ['"10s"', 10_000],
+    ['10', 10_000],
+    ['"10"', 10_000],
+    ["'1.5'", 1500],
+  ] as const) {
+    const file = parseConfig('adit.yml', `version: 3\nagent:\n  connect_timeout: ${written}\n`)
+    assert.ok(file.version === 3)
+    assert.equal(file.values.agent?.connect_timeout, milliseconds, written)
+  }
+  for (const written of ['""', '" "', '-1', 'NaN', 'Infinity', '.inf', '10 s'])
+    assert.throws(
+      () => parseConfig('adit.yml', `version: 3\nagent:\n  connect_timeout: ${written}\n`),
+      /must be a duration such as 10s or 1m30s/,
+      written,
+    )
+})
+
 test('a missing version is read as version 2 with a warning', () => {
   const file = parseConfig('adit.yml', 'authtoken: T\n')
 

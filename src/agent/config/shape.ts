@@ -122,12 +122,12 @@ export function number(min: number, max: number, integer = true): Shape<number> 
   }
 }
 
-/** A duration such as `10s`, parsed to milliseconds; a bare number counts seconds. */
+/** A duration such as `10s`, parsed to milliseconds; a bare number counts seconds, in quotes too. */
 export const duration: Shape<number> = {
   read(input, path, problems) {
     const value = toPlainValue(input)
-    const parsed =
-      typeof value === 'number' ? value * 1000 : typeof value === 'string' ? parseDuration(value) : undefined
+    const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+    const parsed = Number.isFinite(seconds) ? Number(seconds) * 1000 : parseDuration(String(value))
     if (parsed !== undefined && parsed >= 0) return parsed
     return reject(problems, path, `${formatPath(path)} must be a duration such as 10s or 1m30s`)
   },
