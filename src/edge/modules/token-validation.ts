@@ -27,6 +27,7 @@ export interface TokenRequirements {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024
+const NOT_A_TOKEN = 'it is not a signed JSON Web Token'
 /** Clocks of issuers differ from ours. */
 const CLOCK_TOLERANCE_SECONDS = 5
 /** Types of tokens that have a `typ` of their own in their header. */
@@ -72,6 +73,9 @@ function bodyField({ fields }: Exchange, key: string, body: Buffer): string | un
   return undefined
 }
 
+/** RFC 7515 section 2: without padding. One token has one form, so that a rule or limit for it cannot be passed by another. */
+const isBase64url = (part: string): boolean => Buffer.from(part, 'base64url').toString('base64url') === part
+
 /** Why a token is not accepted; undefined when it is. */
 export async function findTokenFault(
   text: string,
@@ -79,6 +83,7 @@ export async function findTokenFault(
   context: { keySets: KeySets; now: number; scope: string; log: Logger },
 ): Promise<string | undefined> {
   const { keySets } = context
+  if (!text.split('.').every(isBase64url)) return NOT_A_TOKEN
   try {
     // Before its keys are looked up: an issuer that is not allowed must not make the server fetch anything.
     const { iss = '' } = decodeJwt(text)
@@ -100,8 +105,7 @@ export async function findTokenFault(
     if (error instanceof errors.JOSEAlgNotAllowed) return 'its algorithm is not accepted here'
     if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is not valid'
     if (error instanceof errors.JWKSNoMatchingKey) return 'its key is unknown'
-    if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid)
-      return 'it is not a signed JSON Web Token'
+    if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid) return NOT_A_TOKEN
     context.log.info({ endpoint: context.scope, reason: (error as Error).message }, 'token keys unavailable')
     return 'the keys of its issuer cannot be read'
   }

@@ -135,3 +135,28 @@ test('an issuer that is offline is asked once in a while, and requests are refus
   assert.deepEqual([first.status, second.status, state.fetches], [403, 403, 1])
   assert.match(first.text, /the keys of its issuer cannot be read/)
 })
+
+test('a token has one spelling: padding, the other alphabet and spare bits are refused', async (t) => {
+  const { url, sign } = await startIssuer(t)
+  const { ask } = await startPolicyEndpoint(t, policyOf(url), { dependencies })
+  const token = await sign()
+  const [header, payload, signature] = token.split('.') as [string, string, string]
+  // 64 bytes leave four spare bits in the last character.
+  const last = String.fromCharCode(signature.charCodeAt(85) + 1)
+  const spellings = [
+    `${header}.${payload}.${signature}==`,
+    `${header}==.${payload}.${signature}`,
+    `${header}.${payload}.${signature.slice(0, 85)}${last}`,
+    `${header}.${payload}.${Buffer.from(signature, 'base64url').toString('base64')}`,
+    `${header}.${payload}.${signature} `.replace(' ', '%20'),
+    `${token}.`,
+  ]
+
+  const statuses = await Promise.all(spellings.map(async (spelling) => (await ask(bearer(spelling))).status))
+
+  assert.deepEqual(
+    statuses,
+    spellings.map(() => 403),
+  )
+  assert.equal((await ask(bearer(token))).status, 200)
+})
