@@ -13,8 +13,8 @@ function createGreeter(t: TestContext, text: string): Server {
   return server
 }
 
-async function readGreeting(port: number): Promise<string> {
-  const [bytes] = await once(connect(port, '127.0.0.1'), 'data')
+async function readGreeting(port: number, host = '127.0.0.1'): Promise<string> {
+  const [bytes] = await once(connect(port, host), 'data')
   return String(bytes)
 }
 
@@ -93,4 +93,30 @@ test('a predecessor that has handed over accepts nothing more', async (t) => {
   assert.ok(listeners.isHandedOver)
   const [error] = await once(connect(port, '127.0.0.1'), 'error')
   assert.equal(error.code, 'ECONNREFUSED')
+})
+
+test('localhost is an address of both families, and a successor takes over both', async (t) => {
+  const listeners = new Listeners()
+  const { port, address } = await listeners.listen(createGreeter(t, 'former'), 'http', {
+    host: 'localhost',
+    port: 0,
+  })
+  const families = () => Promise.all(['127.0.0.1', '::1'].map((host) => readGreeting(port, host)))
+  assert.equal(address, '127.0.0.1')
+  assert.deepEqual(await families(), ['former', 'former'])
+
+  const successor = new Listeners(offer(listeners))
+  await successor.listen(createGreeter(t, 'new'), 'http', { host: 'localhost', port })
+  await successor.takeOver()
+
+  assert.deepEqual(await families(), ['new', 'new'])
+})
+
+test('a listener at localhost is closed at both addresses', async (t) => {
+  const server = createGreeter(t, 'hello')
+  const { port } = await new Listeners().listen(server, 'http', { host: 'localhost', port: 0 })
+
+  server.close()
+
+  for (const host of ['127.0.0.1', '::1']) await assert.rejects(readGreeting(port, host), /ECONNREFUSED/)
 })

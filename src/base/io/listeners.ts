@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, createServer, type Server, type ServerOpts } from 'node:net'
 import { joinHostPort } from '../hostport.ts'
 import { limitUnsentBytes } from './unsent-limit.ts'
 
@@ -26,9 +26,34 @@ export interface Predecessor {
 }
 
 /** Opens a listener that belongs to this process alone. */
-export const listen: Listen = async (server, _name, address) => {
+export const listen: Listen = onBothLoopbacks(async (server, _name, address) => {
   server.listen({ ...address })
   return listening(server)
+})
+
+/**
+ * Opens `localhost` at the loopback address of each family, as clients that connect to it try both. The second listener
+ * passes its connections to the first; a machine without IPv6 has none.
+ */
+function onBothLoopbacks(open: Listen): Listen {
+  return async (server, name, address) => {
+    if (address.host !== 'localhost') return open(server, name, address)
+    const bound = await open(server, name, { ...address, host: '127.0.0.1' })
+    const twin = createServer(optionsOf(server), (socket) => server.emit('connection', socket))
+    server.once('close', () => twin.close())
+    await open(twin, name, { ...address, host: '::1', port: bound.port }).catch((error) => {
+      if (error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT') return
+      server.close()
+      throw error
+    })
+    return bound
+  }
+}
+
+/** The options with which a server treats the sockets that it accepts. */
+function optionsOf(server: Server & ServerOpts): ServerOpts {
+  const { allowHalfOpen, pauseOnConnect, noDelay, keepAlive } = server
+  return { allowHalfOpen, pauseOnConnect, noDelay, keepAlive } as ServerOpts
 }
 
 async function listening(server: Server): Promise<AddressInfo> {
@@ -62,7 +87,7 @@ export class Listeners {
   }
 
   /** Opens a listener, or takes it over if the predecessor has one of this name and address. */
-  readonly listen: Listen = async (server, name, address) => {
+  readonly listen: Listen = onBothLoopbacks(async (server, name, address) => {
     const key = listenerKey(name, address)
     const offered = await this.#predecessor?.addressOf(key)
     if (offered === undefined) return this.#open(name, server, address)
@@ -71,7 +96,7 @@ export class Listeners {
     server.once('close', () => this.#waiting.delete(key))
     if (this.#takesOver) await this.#take(key, waiting)
     return offered
-  }
+  })
 
   /** Takes over the listeners that the predecessor still has; from now on connections are accepted here too. */
   async takeOver(): Promise<void> {
