@@ -69,9 +69,10 @@ const errorKinds = {
   ambiguous_path: {
     code: 3108,
     status: 400,
-    cause: 'The path is ambiguous, and routes of this endpoint depend on it.',
-    next: 'Send it without dot segments, repeated slashes or encoded slashes.',
-    text: () => 'The path is ambiguous. Send it without dot segments, repeated slashes or encoded slashes.',
+    cause: 'The path is ambiguous, and the endpoint has routes or a policy that depend on it.',
+    next: 'Send it in one plain form: docs/edges.md lists what is ambiguous.',
+    text: () =>
+      'The path can be read in two ways. Send it without dot segments, "//" at its start, backslashes, ";", encoded control characters and escapes that are not UTF-8.',
   },
   body_timeout: {
     code: 3109,

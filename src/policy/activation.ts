@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto'
+import type { RequestPath } from '../base/request-path.ts'
 import type { MapValue, Value } from './cel/values.ts'
 import type { IpFacts } from './ip-data/ip-data.ts'
 
@@ -58,6 +59,8 @@ export interface RequestSource extends MessageSource {
   readonly authority: string
   /** Path and query. */
   readonly target: string
+  /** The path of the target. Reading one that has no single meaning rejects the request. */
+  readonly path: RequestPath
   /** `HTTP/1.1` */
   readonly version: string
   /** -1 when it is not known or there is no body. */

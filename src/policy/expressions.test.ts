@@ -37,7 +37,12 @@ const activation: Activation = {
   },
   req: {
     ...{ method: 'POST', scheme: 'https', host: 'app.test', authority: 'app.test:8443' },
-    ...{ target: '/a%20b/c?x=1&y=2&x=3', version: 'HTTP/2.0', contentLength: 12 },
+    ...{
+      target: '/a%20b/c?x=1&y=2&x=3',
+      path: { escaped: '/a%20b/c', decoded: '/a b/c' },
+      version: 'HTTP/2.0',
+      contentLength: 12,
+    },
     receivedAt: Date.parse('2026-01-02T03:04:06Z'),
     ...withHeaders(
       new Map([

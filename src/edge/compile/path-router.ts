@@ -1,4 +1,6 @@
+import { readRequestPath } from '../../base/request-path.ts'
 import { edgeError } from '../errors.ts'
+import { requirePath } from '../message/target-path.ts'
 import type { HttpRoute } from '../table.ts'
 
 /** A path match and the route it selects. */
@@ -7,9 +9,6 @@ export interface PathRule {
   readonly match: string
   readonly route: HttpRoute
 }
-
-/** Spellings that upstreams interpret differently: dot segments, doubled or encoded slashes, NUL, path parameters. */
-const AMBIGUOUS_PATH = /\/\/|\/\.\.?(?:\/|$)|%2f|%5c|%00|%2e|[\\;]/i
 
 /**
  * Creates the path router of one host: an exact match wins, then the longest prefix, compared character by character.
@@ -23,16 +22,13 @@ export function createPathRouter(rules: readonly PathRule[], host: string): (tar
   const exact = new Map<string, HttpRoute>()
   const prefixes = new Map<string, HttpRoute>()
   for (const { matchType, match, route } of rules) {
-    if (matchType === 'exact_path') exact.set(normalizePath(match), route)
-    else prefixes.set(normalizePath(match), route)
+    if (matchType === 'exact_path') exact.set(pathOfRule(match), route)
+    else prefixes.set(pathOfRule(match), route)
   }
   const lengths = [...new Set([...prefixes.keys()].map((prefix) => prefix.length))].sort((a, b) => b - a)
 
   return (target) => {
-    const query = target.indexOf('?')
-    const rawPath = target === '*' ? '/' : query === -1 ? target : target.slice(0, query)
-    if (AMBIGUOUS_PATH.test(rawPath)) throw edgeError('ambiguous_path')
-    const path = rawPath.includes('%') ? normalizePath(rawPath) : rawPath
+    const path = target === '*' ? '/' : requirePath(target).decoded
     const exactMatch = exact.get(path)
     if (exactMatch !== undefined) return exactMatch
     for (const length of lengths) {
@@ -44,16 +40,7 @@ export function createPathRouter(rules: readonly PathRule[], host: string): (tar
   }
 }
 
-/** Reserved characters keep their spelling: encoded and plain, they may mean different things. */
-const RESERVED_CHARACTERS = new Set(['%', '/', '?', '#', '\\', ';'])
-
-/** Decodes what needs no encoding, so that equivalent spellings compare equal. */
-function normalizePath(path: string): string {
-  return path.replace(/%([0-9a-f]{2})/gi, (encoded, digits: string) => {
-    const code = Number.parseInt(digits, 16)
-    const character = String.fromCharCode(code)
-    return code > 0x20 && code < 0x7f && !RESERVED_CHARACTERS.has(character)
-      ? character
-      : encoded.toUpperCase()
-  })
+/** The path of a rule, in the form that paths of requests are compared in. */
+function pathOfRule(match: string): string {
+  return readRequestPath(Buffer.from(match).toString('latin1'))?.decoded ?? match
 }

@@ -1,3 +1,4 @@
+import type { RequestPath } from '../../base/request-path.ts'
 import type {
   ActionResult,
   Activation,
@@ -14,6 +15,7 @@ import { logConnection } from '../connection-logs.ts'
 import type { Exchange, MutableResponse, ResponseStep } from '../exchange.ts'
 import type { HeaderFields } from '../message/fields.ts'
 import { fromFieldValue } from '../message/own-fields.ts'
+import { requirePath } from '../message/target-path.ts'
 import type { ForwardConnection } from '../module.ts'
 import type { PolicyContext } from './context.ts'
 import type { EventMessage } from './event-stream.ts'
@@ -86,6 +88,8 @@ export class RequestExecution extends Execution implements RequestSource {
   /** A guard answered, so that `on_http_response` does not apply. */
   guardAnswered = false
   #headers: MapValue | undefined
+  /** Actions change the target. */
+  #path: (RequestPath & { readonly target: string }) | undefined
   #responseStep: ResponseStep | undefined
 
   constructor(context: PolicyContext, exchange: Exchange, responseStep?: ResponseStep) {
@@ -117,6 +121,12 @@ export class RequestExecution extends Execution implements RequestSource {
 
   get target(): string {
     return this.exchange.target
+  }
+
+  get path(): RequestPath {
+    const { target } = this.exchange
+    if (this.#path?.target !== target) this.#path = { target, ...requirePath(target) }
+    return this.#path
   }
 
   get version(): string {

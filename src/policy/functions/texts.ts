@@ -76,6 +76,7 @@ function parseUrl(text: string): Value {
     userPassword: password === '' ? username : `${username}:${password}`,
     host: hostname,
     port: port === '' ? -1 : Number(port),
+    path: decodePercent(pathname),
     rawPath: pathname,
     query: search.slice(1),
   }

@@ -4,7 +4,7 @@ import { Timestamp } from '../cel/values.ts'
 import { byName, parseCookies, requestCookies } from './cookies.ts'
 import { contentType, encodings } from './message.ts'
 import { field, plain } from './shape.ts'
-import { pathOf, queryOf, stringLists, type UrlSource, url } from './url.ts'
+import { queryOf, stringLists, type UrlSource, url } from './url.ts'
 import { userAgent } from './user-agent.ts'
 
 /** The URL of a request as the client sees it. An expression reads one part of it, so each is computed when it is read. */
@@ -32,8 +32,12 @@ class RequestUrl implements UrlSource {
     return authority === host ? -1 : Number(authority.slice(authority.lastIndexOf(':') + 1))
   }
 
+  get path(): string {
+    return this.#request.path.decoded
+  }
+
   get rawPath(): string {
-    return pathOf(this.#request.target)
+    return this.#request.path.escaped
   }
 
   get query(): string {

@@ -8,6 +8,7 @@ export interface UrlSource {
   readonly userPassword: string
   readonly host: string
   readonly port: number
+  readonly path: string
   readonly rawPath: string
   readonly query: string
 }
@@ -23,26 +24,17 @@ export function urlText(url: UrlSource): string {
   return `${url.scheme}://${user}${authorityOf(url)}${uriOf(url)}`
 }
 
-/** The path of the target of a request. */
-export function pathOf(target: string): string {
-  const mark = target.indexOf('?')
-  return mark === -1 ? target : target.slice(0, mark)
-}
-
 /** The query of the target of a request, without its question mark. */
 export function queryOf(target: string): string {
   const mark = target.indexOf('?')
   return mark === -1 ? '' : target.slice(mark + 1)
 }
 
-/** Decodes percent signs; what is not valid stays as it is. */
+/** Decodes percent signs. One that begins no escape stays as it is, and hides none of the others. */
 export function decodePercent(text: string): string {
-  if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) =>
+    Buffer.from(escapes.replaceAll('%', ''), 'hex').toString(),
+  )
 }
 
 /** The parameters of a query by name, in order. */
@@ -65,7 +57,7 @@ export const url: Type = objectOf({
     authority: field(STRING, authorityOf),
     host: field(STRING, ({ host }: UrlSource) => host),
     port: field(INT, ({ port }: UrlSource) => (port === -1 ? undefined : port)),
-    path: field(STRING, ({ rawPath }: UrlSource) => decodePercent(rawPath)),
+    path: field(STRING, ({ path }: UrlSource) => path),
     raw_path: field(STRING, ({ rawPath }: UrlSource) => rawPath),
     query: field(STRING, ({ query }: UrlSource) => query),
     query_params: field(stringLists, ({ query }: UrlSource) => parseQuery(query)),

@@ -1,6 +1,7 @@
 import { parseHostPort } from '../../../base/hostport.ts'
 import { TARGET_CHARS } from '../../message/ascii.ts'
 import { MAX_TARGET_BYTES } from '../../message/request-head.ts'
+import { requirePath } from '../../message/target-path.ts'
 import type { RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
@@ -24,6 +25,8 @@ function applyUrl({ exchange, authority }: RequestExecution, url: string): void 
   const target = encodeTarget(rest.startsWith('/') ? rest : `/${rest}`)
   if (target === undefined || target.length > MAX_TARGET_BYTES)
     throw new PolicyFailure('the rewritten URL is not valid')
+  // What a pattern leaves of a path may begin with dot segments or a second slash.
+  requirePath(target)
   if (host !== undefined && host !== authority) {
     if (parseHostPort(host) === undefined) throw new PolicyFailure('the rewritten URL has no valid host')
     exchange.authority = host
