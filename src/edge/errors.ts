@@ -416,9 +416,9 @@ const errorKinds = {
   upstream_timeout: {
     code: 8014,
     status: 504,
-    cause: 'The upstream did not respond in time.',
-    next: 'Check the upstream.',
-    text: (host: string) => `The upstream of ${host} did not respond in time.`,
+    cause: 'The upstream did not respond in time; the page says how long that was.',
+    next: 'Check the upstream, or allow it more time with the action `response-timeout` of a traffic policy.',
+    text: (host: string, failure: string) => `The upstream of ${host} ${failure}.`,
   },
   too_busy: {
     code: 8015,

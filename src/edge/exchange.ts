@@ -117,6 +117,8 @@ export abstract class Exchange {
   responded = false
   /** The response was delivered, or the client is gone. Final. */
   ended = false
+  /** How long neither side may send a byte, in ticks: `limits.response`, or what a policy sets. */
+  responseTimeout: number
   /** Who has signed in, when a login admitted the request. */
   identity: VisitorIdentity | undefined = undefined
   visitorSession: VisitorSession | undefined = undefined
@@ -142,6 +144,19 @@ export abstract class Exchange {
     this.head = head
     this.authority = head.authority
     this.target = head.target
+    this.responseTimeout = core.limits.response
+  }
+
+  /** Lets the upstream be silent for this many milliseconds. */
+  limitResponse(milliseconds: number): void {
+    this.responseTimeout = this.core.timers.ticks(milliseconds)
+    this.touch()
+  }
+
+  /** The error of an upstream that was silent for too long. */
+  silenceError(): EdgeError {
+    const seconds = this.core.timers.milliseconds(this.responseTimeout) / 1000
+    return edgeError('upstream_timeout', this.head.host, `sent nothing for ${seconds} s`)
   }
 
   /** The request's fields; the upstream gets them as modules leave them. */
@@ -362,6 +377,8 @@ export abstract class Exchange {
   protected abstract resetClient(): void
   /** Resumes reading the request body: the upstream is connected, or takes bytes again. */
   abstract resumeBody(): void
+  /** Notes progress and extends the timeout. */
+  protected abstract touch(): void
   protected abstract writeUpgrade(reason: string, fields: string): void
 
   /** Closes the connection after this exchange. */

@@ -70,7 +70,11 @@ export class HeldResponse extends TimerEntry {
   }
 
   onDeadline(): void {
-    this.#exchange.reject(edgeError('upstream_timeout', this.#exchange.head.host))
+    const { core, head } = this.#exchange
+    const seconds = core.timers.milliseconds(core.limits.heldBody) / 1000
+    this.#exchange.reject(
+      edgeError('upstream_timeout', head.host, `did not send its whole body within ${seconds} s`),
+    )
   }
 
   #checkLimit(): void {

@@ -85,7 +85,7 @@ test('a client that stops reading is disconnected, a slow reader is not', async 
     response.end(Buffer.alloc(huge ? 32 * size : size, 'x'))
   })
   const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
-    limits: { ...shortLimits, progress: 400, idle: 400 },
+    limits: { ...shortLimits, progress: 400, response: 0, idle: 400 },
   })
   const ask = (path: string) => openRawClient(t, port).write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
 

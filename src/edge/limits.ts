@@ -12,6 +12,8 @@ export interface LimitSettings {
   readonly heldBody: number
   /** A body or connection that has bytes to transfer but makes no progress (P16). */
   readonly progress: number
+  /** An exchange in which neither side sends a byte; 0 for no limit. A policy can set another one. */
+  readonly response: number
   /** Reading after the last response of a connection, so that a reset does not discard it. */
   readonly linger: number
   /** A client that half-closed and waits for its response, or for more of it (decision 152). */
@@ -34,6 +36,7 @@ export const defaultLimits: LimitSettings = {
   idle: 60_000,
   heldBody: 30_000,
   progress: 300_000,
+  response: 300_000,
   linger: 5_000,
   halfClosed: 2_000,
   halfWebSocket: 25_000,
@@ -54,6 +57,7 @@ export function toTickLimits(settings: LimitSettings, timers: TimerWheel): EdgeL
     idle: ticks(settings.idle),
     heldBody: ticks(settings.heldBody),
     progress: ticks(settings.progress),
+    response: settings.response === 0 ? Number.POSITIVE_INFINITY : ticks(settings.response),
     linger: ticks(settings.linger),
     halfClosed: ticks(settings.halfClosed),
     halfWebSocket: ticks(settings.halfWebSocket),

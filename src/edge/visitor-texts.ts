@@ -251,7 +251,8 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   upstream_timeout: {
     title: 'This site took too long to respond',
     visitor: 'Reload the page, or try again later.',
-    owner: 'Look for what keeps the service from responding.',
+    owner:
+      'Look for what keeps the service from responding, or allow it more time with the action response-timeout of a traffic policy.',
     stoppedAt: 'service',
   },
   too_busy: {

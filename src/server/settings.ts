@@ -194,6 +194,13 @@ const definitions = {
     '60',
     parseInteger,
   ),
+  responseTimeout: defineSetting(
+    'response-timeout',
+    'DURATION',
+    'how long a request waits while neither side sends a byte; 0 for no limit; policies can set another',
+    '5m',
+    parseDuration,
+  ),
   httpAddr: defineSetting('http-addr', 'HOST:PORT', 'public HTTP', '127.0.0.1:8080', parseListenAddress),
   httpsAddr: defineSetting(
     'https-addr',

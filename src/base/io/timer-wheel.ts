@@ -43,6 +43,11 @@ export class TimerWheel {
     return Math.ceil(milliseconds / this.#tickMs) + 1
   }
 
+  /** The duration that `ticks` converted. */
+  milliseconds(ticks: number): number {
+    return (ticks - 1) * this.#tickMs
+  }
+
   start(): void {
     if (this.#timer !== undefined) return
     this.#lastAdvance = this.#clock.monotonic()

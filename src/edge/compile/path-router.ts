@@ -1,7 +1,7 @@
 import { readRequestPath } from '../../base/request-path.ts'
 import { edgeError } from '../errors.ts'
-import { requirePath } from '../message/target-path.ts'
 import type { HttpRoute } from '../table.ts'
+import { requirePath } from '../target-path.ts'
 
 /** A path match and the route it selects. */
 export interface PathRule {

@@ -59,8 +59,8 @@ type State = Http1Exchange | 'head' | 'lingering' | 'closed'
  *
  * In `body`, `response` and `upgraded` the state is the exchange: `upgraded` when it says so, `response` when `requestDone`.
  * Timeouts: in `head` `limits.head` before the first request and inside a head, `limits.idle` between requests and
- * `limits.drainIdle` while draining; in `body`, `response` and `upgraded` `limits.progress`, but `limits.halfClosed` from
- * when the client ends its side in `response` (decision 152); in `lingering` `limits.linger`. Flags beside the state:
+ * `limits.drainIdle` while draining; in `body` and `upgraded` `limits.progress`; in `response` the `responseTimeout` of the
+ * exchange, but `limits.halfClosed` from when the client ends its side (decision 152); in `lingering` `limits.linger`. Flags beside the state:
  *   `requestDone`  the body of the current request is complete; true between requests
  *   `closing`      the connection carries no further request after the current response
  *   `#paused`      the socket is not read: bytes are stored in `#readAhead`, or the upstream is congested
@@ -90,8 +90,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #paused = false
   #parsing = false
   #halfClosed = false
-  /** How long an exchange may go without progress, in ticks. */
-  #progressLimit: number
+  /** The tick of the last byte in either direction. */
+  #lastByte = 0
   /** Bytes that were pending when the progress timeout last fired. */
   #lastPending = 0
 
@@ -102,7 +102,6 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     this.#socket = socket
     this.#transport = transport
     this.connection = connection
-    this.#progressLimit = core.limits.progress
     packReads(socket)
     this.writer = new CoalescingWriter(socket, core.flushScheduler)
     this.writer.onDrain = () => this.#onWriterDrain()
@@ -140,7 +139,24 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   /** Notes progress and extends the timeout. */
   touch(): void {
     this.#lastPending = 0
-    if (!this.#halfClosed) this.#core.timers.set(this, this.#progressLimit)
+    this.#lastByte = this.#core.timers.tick
+    if (!this.#halfClosed) this.#setDeadline(this.#progressLimit)
+  }
+
+  /** How long an exchange may go without progress, in ticks. */
+  get #progressLimit(): number {
+    const { limits } = this.#core
+    if (this.#socket.readableEnded) return limits.halfClosed
+    const state = this.#state
+    return typeof state === 'string' || state.upgraded || !this.requestDone
+      ? limits.progress
+      : state.responseTimeout
+  }
+
+  /** A client that reads nothing is found in time, however long the upstream may be silent. */
+  #setDeadline(ticks: number): void {
+    const { timers, limits } = this.#core
+    timers.set(this, Math.min(ticks, limits.progress))
   }
 
   /** The response of the current exchange was written completely. */
@@ -202,9 +218,15 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
         // An idle WebSocket stays open.
         if (state.upgraded) this.touch()
         else if (!this.requestDone) state.reject(edgeError('body_timeout'))
-        else if (this.#socket.readableEnded) this.reset()
-        else state.reject(edgeError('upstream_timeout', state.head.host))
+        else this.#limitSilence(state)
     }
+  }
+
+  #limitSilence(exchange: Http1Exchange): void {
+    const left = this.#progressLimit - (this.#core.timers.tick - this.#lastByte)
+    if (left > 0) this.#setDeadline(left)
+    else if (this.#socket.readableEnded) this.reset()
+    else exchange.reject(exchange.silenceError())
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -293,13 +315,13 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     const isUnreadable = client instanceof EdgeError
     const exchange = new Http1Exchange(this.#core, this, isUnreadable ? this.connection : client, head)
     this.#state = exchange
-    this.touch()
     if (framing.close || (minor === 0 && !framing.keepAlive) || this.#core.draining) this.closing = true
     this.requestDone = !exchange.hasBody
     if (!this.requestDone) {
       this.#bodyRemaining = framing.contentLength
       this.#chunked = framing.chunked ? new ChunkedDecoder(requestNames) : undefined
     }
+    this.touch()
     if (isUnreadable) {
       exchange.reject(client)
       return
@@ -322,7 +344,6 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   }
 
   #parseBody(bytes: Buffer, exchange: Http1Exchange): Buffer | undefined {
-    this.touch()
     let data: Buffer
     let rest: Buffer | undefined
     if (this.#chunked === undefined) {
@@ -341,6 +362,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       rest = this.#chunked.consumed < bytes.length ? bytes.subarray(this.#chunked.consumed) : undefined
       this.requestDone = this.#chunked.done
     }
+    this.touch()
     this.#noteRetained(exchange)
     exchange.sendBody(data, this.requestDone ? (this.#chunked?.trailers ?? '') : undefined)
     if (this.requestDone) this.#chunked = undefined
@@ -424,7 +446,6 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
         } else if (this.requestDone) {
           // Most clients that end here are gone, but some half-close and wait for the response.
           this.closing = true
-          this.#progressLimit = this.#core.limits.halfClosed
           this.touch()
         }
         // An incomplete request cannot be answered.

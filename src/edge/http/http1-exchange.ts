@@ -107,6 +107,10 @@ export class Http1Exchange extends Exchange {
     if (this.core.draining) this.closeWebSocket()
   }
 
+  protected touch(): void {
+    this.#client.touch()
+  }
+
   protected writeBody(chunk: Buffer): void {
     const { writer } = this.#client
     // An empty chunk would be the end of the body.

@@ -24,6 +24,8 @@ export class Http2Exchange extends Exchange {
   #received = 0
   #flowing = false
   #lastPending = 0
+  /** The tick of the last byte in either direction. */
+  #lastByte = 0
   /** Trailers of the response, set when it ends. */
   #trailers = ''
   /** Trailers of the request, stored until it ends. */
@@ -43,7 +45,7 @@ export class Http2Exchange extends Exchange {
     this.#writer = new CoalescingWriter(stream, core.flushScheduler)
     this.#writer.onDrain = () => this.onClientDrain()
     this.#progressTimeout = new ProgressTimeout(() => this.#onDeadline())
-    this.#touch()
+    this.touch()
     stream.on('wantTrailers', () => stream.sendTrailers(toHttp2Headers(this.#trailers)))
     stream.on('trailers', (_headers, _flags, raw: unknown) => this.#onTrailers(raw))
     stream.on('close', () => {
@@ -95,7 +97,7 @@ export class Http2Exchange extends Exchange {
 
   protected writeBody(chunk: Buffer): void {
     this.#writer.write(chunk)
-    this.#touch()
+    this.touch()
   }
 
   protected writeEnd(trailers: string): void {
@@ -126,7 +128,7 @@ export class Http2Exchange extends Exchange {
     const { contentLength } = this.head.framing
     this.#received += chunk.length
     this.#reads?.consumed(chunk.length)
-    this.#touch()
+    this.touch()
     if (this.ended || this.upstream === undefined) return
     if (contentLength !== -1 && this.#received > contentLength) {
       this.abort()
@@ -161,17 +163,31 @@ export class Http2Exchange extends Exchange {
     else this.reject(edgeError('bad_request', 'its trailers are malformed'))
   }
 
-  #touch(): void {
-    this.core.timers.set(this.#progressTimeout, this.core.limits.progress)
+  protected touch(): void {
+    this.#lastByte = this.core.timers.tick
+    this.#setDeadline(this.responseTimeout)
+  }
+
+  /** A client that reads nothing is found in time, however long the upstream may be silent. */
+  #setDeadline(ticks: number): void {
+    const { timers, limits } = this.core
+    timers.set(this.#progressTimeout, Math.min(ticks, limits.progress))
   }
 
   #onDeadline(): void {
     const { pending } = this.#writer
     if (pending > 0 && pending !== this.#lastPending) {
       this.#lastPending = pending
-      this.#touch()
-    } else if (pending > 0 || this.ended) this.#stream.close(constants.NGHTTP2_CANCEL)
-    else this.reject(edgeError('upstream_timeout', this.head.host))
+      this.touch()
+      return
+    }
+    if (pending > 0 || this.ended) {
+      this.#stream.close(constants.NGHTTP2_CANCEL)
+      return
+    }
+    const left = this.responseTimeout - (this.core.timers.tick - this.#lastByte)
+    if (left > 0) this.#setDeadline(left)
+    else this.reject(this.silenceError())
   }
 }
 

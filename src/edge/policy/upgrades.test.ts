@@ -168,6 +168,8 @@ const CASES: Readonly<Record<ActionType, Case>> = {
   'response-body-find-replace': passing(
     onResponse({ type: 'response-body-find-replace', config: { replacements } }),
   ),
+  // It is for what comes before; a WebSocket may be idle.
+  'response-timeout': passing(onRequest({ type: 'response-timeout', config: { duration: '1s' } })),
   'restrict-ips': rejecting('ERR_ADIT_3203', 'restrict-ips', { allow: ['10.0.0.0/8'] }),
   'set-vars': changing(
     onRequest({ type: 'set-vars', config: { vars: [{ a: '${req.method}' }] } }, addHeader('${vars.a}')),

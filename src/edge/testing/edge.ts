@@ -9,6 +9,7 @@ export const shortLimits = {
   head: 600,
   idle: 800,
   progress: 1_500,
+  response: 1_500,
   linger: 400,
   halfClosed: 400,
   halfWebSocket: 600,

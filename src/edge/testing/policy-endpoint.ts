@@ -3,7 +3,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import type { TestContext } from 'node:test'
 import { startHttp } from '../../../test/support/local-server.ts'
 import { readPolicy } from '../../policy/index.ts'
-import type { EdgeDependencies } from '../edge.ts'
+import type { EdgeConfig, EdgeDependencies } from '../edge.ts'
 import type { EndpointOptions } from '../tunnels.ts'
 import { createTestCertificates } from './certificates.ts'
 import { sendHttps, type TestRequest, type TestResponse } from './client.ts'
@@ -26,10 +26,12 @@ export async function startPolicyEndpoint(
     listener = echo,
     options = {},
     dependencies = {},
+    config = {},
   }: {
     listener?: RequestListener
     options?: Partial<EndpointOptions>
     dependencies?: Partial<EdgeDependencies>
+    config?: Partial<EdgeConfig>
   } = {},
 ) {
   // As a bind does: a mistake in the policy of a test should read as one.
@@ -42,7 +44,7 @@ export async function startPolicyEndpoint(
   })
   const tunnels = new TestTunnels().add(POLICY_HOST, tunnel)
   const { ca, lookup } = await createTestCertificates('adit.localhost')
-  const { edge, tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup, ...dependencies })
+  const { edge, tlsPort } = await startEdge(t, tunnels, config, { certificates: lookup, ...dependencies })
   const ask = (request: Partial<TestRequest> = {}, version: HttpVersion = 'HTTP/1.1') =>
     sendPolicyRequest(tlsPort, ca, { host: POLICY_HOST, ...request }, version)
   return { edge, tunnel, ca, tlsPort, ask }

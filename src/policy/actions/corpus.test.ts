@@ -179,6 +179,7 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
     },
     invalid: { replacements: [[{ from: '(', to: '' }], 2261] },
   },
+  'response-timeout': { valid: { duration: '24h' }, invalid: { duration: ['25h', 2225] } },
   'restrict-ips': {
     valid: {
       enforce: true,

@@ -15,6 +15,7 @@ import { log } from './log.ts'
 import { rateLimit } from './rate-limit.ts'
 import { redirect } from './redirect.ts'
 import { removeHeaders } from './remove-headers.ts'
+import { responseTimeout } from './response-timeout.ts'
 import { restrictIps } from './restrict-ips.ts'
 import { setVars } from './set-vars.ts'
 import { oauth, openidConnect, saml } from './sign-in.ts'
@@ -41,6 +42,7 @@ const actionList = [
   removeHeaders,
   requestBodyFindReplace,
   responseBodyFindReplace,
+  responseTimeout,
   restrictIps,
   saml,
   setVars,

@@ -139,6 +139,7 @@ async function wireEdge(
       ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
       ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
       errorPagesUrl: () => errorPagesUrl(foundation),
+      limits: { response: settings.responseTimeout },
       maxConnections: foundation.connectionLimits.clients,
       isShared: foundation.isShared,
       trustedProxies: foundation.trustedProxies,

@@ -15,6 +15,7 @@ import { log } from './log.ts'
 import { rateLimit } from './rate-limit.ts'
 import { redirect } from './redirect.ts'
 import { removeHeaders } from './remove-headers.ts'
+import { responseTimeout } from './response-timeout.ts'
 import { restrictIps } from './restrict-ips.ts'
 import { setVars } from './set-vars.ts'
 import { oauth, openidConnect, saml } from './sign-in.ts'
@@ -42,6 +43,7 @@ export const implementations: { readonly [T in ActionType]: Implementation<T> } 
   'remove-headers': removeHeaders,
   'request-body-find-replace': requestBodyFindReplace,
   'response-body-find-replace': responseBodyFindReplace,
+  'response-timeout': responseTimeout,
   'restrict-ips': restrictIps,
   saml,
   'set-vars': setVars,

@@ -1,7 +1,7 @@
 import { parseHostPort } from '../../../base/hostport.ts'
 import { TARGET_CHARS } from '../../message/ascii.ts'
 import { MAX_TARGET_BYTES } from '../../message/request-head.ts'
-import { requirePath } from '../../message/target-path.ts'
+import { requirePath } from '../../target-path.ts'
 import type { RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'

@@ -67,6 +67,7 @@ export class TrialExchange extends Exchange {
 
   protected writeEnd(): void {}
   protected account(): void {}
+  protected touch(): void {}
   protected resetClient(): void {}
   writeInterim(): void {}
   resumeBody(): void {}

@@ -1,5 +1,5 @@
-import { type RequestPath, readRequestPath } from '../../base/request-path.ts'
-import { edgeError } from '../errors.ts'
+import { type RequestPath, readRequestPath } from '../base/request-path.ts'
+import { edgeError } from './errors.ts'
 
 /** The path of a request target, for whatever decides by it. Throws `ambiguous_path` when it has no single meaning (P28). */
 export function requirePath(target: string): RequestPath {
