@@ -23,7 +23,7 @@ import { defaultLimits, type LimitSettings, toTickLimits } from './limits.ts'
 import { createHttpListener } from './listeners/http.ts'
 import { type PortRange, TcpPorts } from './listeners/tcp-ports.ts'
 import { createTlsListener } from './listeners/tls.ts'
-import type { CertificateLookup } from './listeners/tls-terminator.ts'
+import type { CertificateLookup, SharedTickets } from './listeners/tls-terminator.ts'
 import { createKeySets } from './modules/key-sets.ts'
 import type { Logins } from './modules/login.ts'
 import { createSnsKeys } from './modules/sns-keys.ts'
@@ -81,6 +81,8 @@ export interface EdgeConfig {
 export interface EdgeDependencies {
   readonly tunnels: TunnelLookup
   readonly certificates: CertificateLookup
+  /** Shared with the other processes, so that each resumes the TLS sessions of all; random by default. */
+  readonly tickets?: SharedTickets
   readonly config: EdgeConfig
   readonly log: Logger
   readonly observe?: Observer
@@ -217,6 +219,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     if (config.https !== false) {
       const server = createTlsListener(core, {
         certificates,
+        tickets: dependencies.tickets,
         defaultPolicy: policies.get({ http: true }),
         handshakeTimeout: settings.handshake,
         admission,

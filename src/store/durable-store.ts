@@ -8,7 +8,7 @@ import { acquireLease } from './leases.ts'
 import { createReader } from './reader.ts'
 import { ROW_COLUMNS, toRow } from './rows.ts'
 import type { Engine, Query, Sql } from './sql.ts'
-import type { Store } from './store.ts'
+import type { SettingOptions, Store } from './store.ts'
 import { CallTransaction } from './transaction.ts'
 import { openVault, settingSealContext, type Vault } from './vault.ts'
 import { type CallBody, WriteQueue } from './write-queue.ts'
@@ -61,7 +61,7 @@ export async function createDurableStore(options: {
   const probe = () => {
     // A new value each time: an unchanged page would not be written.
     probeInFlight ??= inTransaction((callSql) =>
-      putSetting(callSql, vault, PROBE_SETTING, randomUUID(), false),
+      putSetting(callSql, vault, PROBE_SETTING, randomUUID(), {}),
     ).finally(() => {
       probeInFlight = undefined
     })
@@ -101,8 +101,13 @@ export async function createDurableStore(options: {
       const value = String(setting.value)
       return setting.sealed ? vault.unseal(settingSealContext(key), value) : value
     },
-    putSetting: (key, value, { secret = false } = {}) =>
-      inTransaction((callSql) => putSetting(callSql, vault, key, value, secret)),
+    putSetting: (key, value, options = {}) =>
+      inTransaction((callSql) => putSetting(callSql, vault, key, value, options)),
+    deleteSettings: (prefix, except) =>
+      inTransaction(async (callSql) => {
+        const statement = 'DELETE FROM settings WHERE substr(name, 1, ?) = ? AND name <> ?'
+        await callSql.run(statement, prefix.length, prefix, except)
+      }),
     lease: (name, holder, ttlMs) => acquireLease(inTransaction, name, holder, ttlMs),
     revision: async () => (await readHead(sql)).revision,
     async check() {
@@ -166,7 +171,8 @@ async function openSecrets(
     const existing = await openExisting(transaction)
     const vault = existing?.vault ?? (await openVault(transaction, keyFile))
     const auditKey = existing?.auditKey ?? randomBytes(32)
-    if (!existing) await putSetting(transaction, vault, AUDIT_KEY_SETTING, auditKey.toString('base64'), true)
+    if (!existing)
+      await putSetting(transaction, vault, AUDIT_KEY_SETTING, auditKey.toString('base64'), { secret: true })
     await transaction.commit(false)
     return { vault, auditKey }
   } catch (error) {
@@ -180,11 +186,11 @@ async function putSetting(
   vault: Vault,
   key: string,
   value: string,
-  secret: boolean,
+  { secret = false, ifAbsent = false }: SettingOptions,
 ): Promise<void> {
   await sql.run(
-    `INSERT INTO settings (name, value, sealed) VALUES (?, ?, ?)
-     ON CONFLICT (name) DO UPDATE SET value = excluded.value, sealed = excluded.sealed`,
+    `INSERT INTO settings (name, value, sealed) VALUES (?, ?, ?) ON CONFLICT (name) DO
+     ${ifAbsent ? 'NOTHING' : 'UPDATE SET value = excluded.value, sealed = excluded.sealed'}`,
     key,
     secret ? await vault.seal(sql, settingSealContext(key), value) : value,
     secret ? 1 : 0,

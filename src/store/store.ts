@@ -186,6 +186,14 @@ export interface Lease {
   release(): Promise<void>
 }
 
+/** How a setting is written. */
+export interface SettingOptions {
+  /** Seals the value. */
+  readonly secret?: boolean
+  /** Leaves a value that is there: of several processes that write at once, the first decides. */
+  readonly ifAbsent?: boolean
+}
+
 /** All durable state, on either engine. */
 export interface Store extends Reader {
   /** Runs `work` in one durable transaction. `author` is recorded in the change entries. */
@@ -217,7 +225,9 @@ export interface Store extends Reader {
   verifyAudit(account: string): Promise<string | undefined>
   /** Small durable values of the platform (cursors, host keys); sealed when `secret`. */
   setting(key: string): Promise<string | undefined>
-  putSetting(key: string, value: string, options?: { secret?: boolean }): Promise<void>
+  putSetting(key: string, value: string, options?: SettingOptions): Promise<void>
+  /** Deletes the settings whose names begin with `prefix`, except one. */
+  deleteSettings(prefix: string, except: string): Promise<void>
   lease(name: string, holder: string, ttlMs: number): Promise<Lease | undefined>
   revision(): Promise<number>
   /** Readiness check: throws when the database cannot be read. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import {
   type AddressInfo,
   connect as connectTcp,
@@ -14,6 +15,7 @@ import { eventually, eventuallyEqual } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { countResumed } from '../support/resumed-sessions.ts'
 
 /** Starts two nodes on one database. */
 async function startNodes(t: TestContext) {
@@ -224,6 +226,14 @@ test('the edge can run in its own process beside the gateway, even on the embedd
 
   await eventually(async () => (await fetchHost(edge, 'split.adit.localhost')).body === 'here')
   assert.equal(edge.credentials.api_url, gateway.credentials.api_url)
+})
+
+test('each node resumes the TLS sessions of the other', async (t) => {
+  const { first, second } = await startNodes(t)
+  const ca = await readFile(first.credentials.ca_file, 'utf8')
+  const ports = [first, second].map(({ credentials }) => Number(new URL(credentials.https_url).port))
+
+  assert.equal(await countResumed(ports, ca, 'dashboard.adit.localhost'), 40)
 })
 
 test('nodes hold rate limits and trip circuit breakers together', async (t) => {

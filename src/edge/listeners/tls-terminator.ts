@@ -1,4 +1,4 @@
-import { constants, type X509Certificate } from 'node:crypto'
+import { constants, hash, hkdfSync, type X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
 import { readEnds, type SocketEnds } from '../../base/io/socket-ends.ts'
@@ -16,6 +16,23 @@ export interface ServerCertificate {
 export type CertificateLookup = (
   serverName: string,
 ) => ServerCertificate | undefined | Promise<ServerCertificate | undefined>
+
+/** The secret of session tickets; another one replaces it from time to time. */
+export interface SharedTickets {
+  readonly current: Secret<Buffer>
+}
+
+/** What every terminator is created with. */
+export interface TlsTerminatorOptions {
+  readonly certificates: CertificateLookup
+  readonly tickets: SharedTickets | undefined
+  readonly handshakeTimeout: number
+}
+
+/** Node's keys for the name, the encryption and the authentication of a ticket. */
+const TICKET_KEY_BYTES = 48
+
+const MAX_SESSION_ID_CONTEXT = 32
 
 /** Called with a socket whose handshake succeeded, and what it negotiated. */
 export type OnSecure = (socket: TLSSocket, info: TlsInfo) => void
@@ -42,8 +59,8 @@ const LEGACY_CIPHERS = `${CIPHERS}:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:E
 const { SSL_OP_NO_RENEGOTIATION, SSL_OP_NO_TICKET } = constants
 
 /**
- * Terminates TLS for one policy. Each policy has its own server object, since a session ticket is valid for every name of
- * the server that issued it (P34).
+ * Terminates TLS for one policy. Each policy has its own server object and ticket keys, since a session ticket is valid for
+ * every name of the servers that have its key (P34).
  */
 export class TlsTerminator {
   readonly #policy: TlsPolicy
@@ -51,10 +68,14 @@ export class TlsTerminator {
   /** Set when the policy has its own certificate. */
   readonly #policyContext: SecureContext | undefined
   readonly #contexts = new WeakMap<ServerCertificate, SecureContext>()
+  readonly #tickets: SharedTickets | undefined
+  /** What the ticket keys were derived from. */
+  #ticketSecret: Secret<Buffer> | undefined
   readonly #pendingHandshakes = new Map<string, OnSecure>()
 
-  constructor(policy: TlsPolicy, certificates: CertificateLookup, handshakeTimeout: number) {
+  constructor(policy: TlsPolicy, { certificates, tickets, handshakeTimeout }: TlsTerminatorOptions) {
     this.#policy = policy
+    this.#tickets = tickets
     const { clientVerification, certificate, http } = policy.settings
     if (certificate !== undefined) {
       const { certificatePem: cert, privateKeyPem: key } = certificate
@@ -99,12 +120,22 @@ export class TlsTerminator {
       transport.destroy()
       return
     }
+    this.#updateTicketKeys()
     const key = socketKey(ends)
     this.#pendingHandshakes.set(key, onSecure)
     transport.on('close', () => this.#pendingHandshakes.delete(key))
     // A client that leaves during the handshake will not return. The TLS socket takes this over from its transport.
     transport.allowHalfOpen = false
     this.#server.emit('connection', transport)
+  }
+
+  /** Tickets of earlier keys are not accepted: their clients make a full handshake. */
+  #updateTicketKeys(): void {
+    const secret = this.#tickets?.current
+    if (secret === undefined || secret === this.#ticketSecret) return
+    this.#ticketSecret = secret
+    const keys = hkdfSync('sha256', secret.reveal(), '', `tickets ${this.#policy.key}`, TICKET_KEY_BYTES)
+    this.#server.setTicketKeys(Buffer.from(keys))
   }
 
   #takeCallback(socket: TLSSocket): OnSecure | undefined {
@@ -166,6 +197,8 @@ export class TlsTerminator {
       ...(maxVersion && { maxVersion }),
       ciphers: this.#allowsLegacyTls ? LEGACY_CIPHERS : CIPHERS,
       honorCipherOrder: true,
+      // By default of the command line of the process, so that no other one would resume its sessions.
+      sessionIdContext: hash('sha256', this.#policy.key).slice(0, MAX_SESSION_ID_CONTEXT),
       // A handshake costs the server many times what it costs the client, so each connection gets one (decision 117).
       secureOptions: SSL_OP_NO_RENEGOTIATION,
       // Both the server and each context by name need `ca`; a context without it would trust the system's roots.

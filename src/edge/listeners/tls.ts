@@ -16,11 +16,12 @@ import { ClientHelloParser, UNRECOGNIZED_NAME } from './client-hello.ts'
 import { RawPath } from './raw-path.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { rejectionOf, TcpProxyConnection } from './tcp-proxy.ts'
-import { type CertificateLookup, type OnSecure, TlsTerminator } from './tls-terminator.ts'
+import { type CertificateLookup, type OnSecure, type SharedTickets, TlsTerminator } from './tls-terminator.ts'
 
 /** Options of the TLS listener. */
 export interface TlsListenerOptions {
   readonly certificates: CertificateLookup
+  readonly tickets: SharedTickets | undefined
   /** For names without an entry but with a certificate, so that the client gets an error page (decision 45). */
   readonly defaultPolicy: TlsPolicy
   readonly handshakeTimeout: number
@@ -60,7 +61,7 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
   const terminatorFor = (policy: TlsPolicy): TlsTerminator => {
     const existing = terminators.get(policy)
     if (existing !== undefined) return existing
-    const terminator = new TlsTerminator(policy, options.certificates, options.handshakeTimeout)
+    const terminator = new TlsTerminator(policy, options)
     terminators.set(policy, terminator)
     return terminator
   }

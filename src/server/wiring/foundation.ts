@@ -238,11 +238,13 @@ function createProxyTrust(settings: ServerSettings, maxPending: number, logOf: L
   }
 }
 
-/** A random secret in the store, shared by all nodes and kept across restarts. */
+/** A random secret in the store, kept across restarts, and the same for all processes: the first one makes it. */
 export async function loadOrCreateSecret(store: Store, name: string): Promise<Secret<Buffer>> {
-  const stored = await store.setting(name)
-  if (stored !== undefined) return new Secret(Buffer.from(stored, 'base64'))
-  const secret = randomBytes(32)
-  await store.putSetting(name, secret.toString('base64'), { secret: true })
-  return new Secret(secret)
+  let stored = await store.setting(name)
+  if (stored === undefined) {
+    const created = randomBytes(32).toString('base64')
+    await store.putSetting(name, created, { secret: true, ifAbsent: true })
+    stored = (await store.setting(name)) ?? created
+  }
+  return new Secret(Buffer.from(stored, 'base64'))
 }

@@ -54,6 +54,7 @@ import { ROLES, type ServerSettings } from '../settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
 import type { Background } from './background.ts'
 import { type Foundation, loadOrCreateSecret } from './foundation.ts'
+import { followTicketSecret } from './ticket-secret.ts'
 
 /** The edge, the registry, and the gateways that fill it. */
 export type TrafficParts = Awaited<ReturnType<typeof wireTraffic>>
@@ -112,6 +113,8 @@ async function wireEdge(
   // As frequent as requests of visitors (decision 97).
   const policyOutbound = createOutboundThread({ allow: settings.outboundAllow, ...OUTBOUND_CALL_LIMITS })
   cleanup.defer(() => policyOutbound.close())
+  const tickets = await followTicketSecret(store, clock, logOf('edge'))
+  cleanup.defer(() => tickets.stop())
   const edge = createEdge({
     tunnels: foundation.tunnels,
     observe: combineObservers(logOf('server'), events.observer, requestLog),
@@ -128,6 +131,7 @@ async function wireEdge(
     clock,
     log: logOf('edge'),
     certificates: createServedCertificates(certs),
+    tickets,
     dial: createDial({ allow: settings.outboundAllow, ownAddresses: settings.publicIps }),
     config: {
       http: settings.httpAddr ?? false,

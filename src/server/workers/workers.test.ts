@@ -9,6 +9,7 @@ import { createClient } from '../../../test/support/api.ts'
 import { eventually, eventuallyEqual } from '../../../test/support/eventually.ts'
 import { listen, startHttp } from '../../../test/support/local-server.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { countResumed } from '../../../test/support/resumed-sessions.ts'
 import { type ServerProcess, startServerProcess } from '../../../test/support/server-process.ts'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { startUpgrade } from '../../../test/support/upgrade.ts'
@@ -46,6 +47,14 @@ test('agents are told no address of workers, which all have the one that the age
   t.after(() => agent.close())
 
   assert.deepEqual(agent.authResponse.Extra.ConnectAddresses, [])
+})
+
+test('either worker resumes the TLS sessions of both', async (t) => {
+  const { credentials } = await startWorkers(t)
+  const ca = await readFile(credentials.ca_file, 'utf8')
+  const port = Number(new URL(credentials.https_url).port)
+
+  assert.equal(await countResumed([port], ca, 'dashboard.adit.localhost'), 40)
 })
 
 test('a server whose worker is being restarted stops at once', async (t) => {

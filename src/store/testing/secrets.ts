@@ -12,6 +12,8 @@ import { ACCOUNT, draft, put, type StoreContract, write } from './fixtures.ts'
 export const secretContract: StoreContract = {
   'settings are stored, and sealed when they are secret': async ({ database, store }) => {
     await store.putSetting('cursor', '42')
+    await store.putSetting('cursor', '41', { ifAbsent: true })
+    assert.equal(await store.setting('cursor'), '42')
     await store.putSetting('cursor', '43')
     await store.putSetting('host_key', 'very secret', { secret: true })
 
