@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { startTcp } from '../../../test/support/local-server.ts'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { createAgentLog } from '../log/log.ts'
@@ -289,23 +289,103 @@ test('a missing PROXY header is an error', async (t) => {
   assert.match(client.error?.message ?? '', /PROXY header/)
 })
 
-test('a development server that rejects the host name causes one hint', async (t) => {
+test('the origin of the visited host is rewritten with the Host, another one is not', async (t) => {
+  let received = ''
   const port = await startTcp(t, (socket) =>
-    socket.on('data', () =>
-      socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 19\r\n\r\nInvalid Host header'),
-    ),
+    socket.on('data', (chunk) => {
+      received = chunk.toString('latin1')
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n')
+    }),
   )
+  const { route } = createTestRoute({ proto: 'http', addr: String(port), host_header: 'rewrite' })
+  const client = openTestClient(route)
+  let answers = 0
+  /** The field lines of a request as the upstream gets them. */
+  const send = async (...fields: string[]) => {
+    const head = [
+      'GET / HTTP/1.1',
+      'Host: Public.example.com:8443',
+      'X-Forwarded-Proto: https',
+      ...fields,
+      '',
+      '',
+    ]
+    client.send(head.join('\r\n'))
+    answers++
+    await client.until(() => client.text.split('204').length > answers)
+    return received.split('\r\n').slice(4, 4 + fields.length)
+  }
+  const own = `http://localhost:${port}`
+
+  assert.deepEqual(
+    await send(
+      'Origin: https://public.example.com:8443',
+      'Referer: https://public.example.com:8443/a?b=https://x/',
+    ),
+    [`Origin: ${own}`, `Referer: ${own}/a?b=https://x/`],
+  )
+  const foreign = [
+    'https://other.test',
+    'http://public.example.com:8443',
+    'https://public.example.com',
+    'https://public.example.com:8443.other.test',
+    'https://public.example.com:8443@other.test',
+    'https://sub.public.example.com:8443',
+    'null',
+  ].flatMap((origin) => [`Origin: ${origin}`, `Referer: ${origin}/`])
+  assert.deepEqual(await send(...foreign), foreign)
+  const upgrade = ['Upgrade: websocket', 'Connection: Upgrade', 'Origin: https://public.example.com:8443']
+  assert.deepEqual(await send(...upgrade), [...upgrade.slice(0, 2), `Origin: ${own}`])
+  client.abort()
+})
+
+/** Beginnings of what servers answer to a host or origin that they do not know, as they send them. */
+const REJECTIONS: Readonly<Record<string, readonly [status: number, body: string]>> = {
+  'webpack-dev-server': [403, 'Invalid Host header'],
+  Vite: [403, 'Blocked request. This host ("app.example.com") is not allowed.\nTo allow this host, add'],
+  'Django, the host': [
+    400,
+    '<!DOCTYPE html>\n<html lang="en">\n<head>\n  <meta http-equiv="content-type" content="text/html; charset=utf-8">\n' +
+      '  <meta name="robots" content="NONE,NOARCHIVE">\n  <title>DisallowedHost\n          at /</title>\n',
+  ],
+  'Django, the host, for programs': [
+    400,
+    "DisallowedHost at /\nInvalid HTTP_HOST header: 'app.example.com'. You may need to add 'app.example.com' to ALLOWED_HOSTS.",
+  ],
+  'Django, the origin': [
+    403,
+    `${' '.repeat(970)}Origin checking failed - https://app.example.com does not match any trusted origins.`,
+  ],
+  Jupyter: [
+    403,
+    '<!DOCTYPE HTML>\n<html>\n\n<head>\n\n    <meta charset="utf-8">\n\n    <title>Jupyter Server</title>\n',
+  ],
+}
+
+/** How many hints the agent logs for two such responses. */
+async function countHints(t: TestContext, status: number, body: string): Promise<number> {
+  const head = `HTTP/1.1 ${status} No\r\nContent-Length: ${body.length}\r\n\r\n`
+  const port = await startTcp(t, (socket) => socket.on('data', () => socket.write(head + body)))
   const lines: string[] = []
   const log = createAgentLog({ output: (line) => lines.push(line), format: 'logfmt', level: 'warn' })
   const { route } = createTestRoute({ proto: 'http', addr: String(port) }, log)
-
   const client = openTestClient(route)
   for (let n = 1; n <= 2; n++) {
     client.send(GET)
-    await client.until(() => client.text.split('Invalid Host header').length > n)
+    await client.until(() => client.text.length >= n * (head.length + body.length))
   }
-
-  assert.equal(lines.length, 1)
-  assert.match(lines[0]!, /--host-header=rewrite/)
   client.abort()
+  for (const line of lines) assert.match(line, /--host-header=rewrite/)
+  return lines.length
+}
+
+for (const [server, [status, body]] of Object.entries(REJECTIONS)) {
+  test(`a rejection of the host name causes one hint: ${server}`, async (t) => {
+    assert.equal(await countHints(t, status, body), 1)
+  })
+}
+
+test('other errors cause no hint', async (t) => {
+  assert.equal(await countHints(t, 403, 'Forbidden'), 0)
+  assert.equal(await countHints(t, 404, REJECTIONS.Jupyter![1]), 0)
 })

@@ -22,6 +22,10 @@ import { terminateTls } from './termination.ts'
 import { respondUnreachable } from './unreachable.ts'
 import { formatDialError, UpstreamDialer } from './upstream-dial.ts'
 
+/** What Vite, webpack, Rails and Django say of a host or origin that they do not know. */
+const HOST_REJECTED =
+  /invalid host header|this host .{0,300} is not allowed|blocked host|<title>DisallowedHost|invalid HTTP_HOST header|origin checking failed/i
+
 const DIAL_TIMEOUT_MS = 10_000
 const READ_BUFFER_BYTES = 65_536
 
@@ -150,7 +154,11 @@ export class UpstreamRoute {
     const rewriteLayer =
       spec.hostHeader === undefined
         ? stream
-        : new HostRewriteStream(stream, { upstream: spec.hostHeader, publicOrigin: publicUrl })
+        : new HostRewriteStream(stream, {
+            upstream: spec.hostHeader,
+            upstreamOrigin: `${spec.upstream.tls ? 'https' : 'http'}://${spec.hostHeader}`,
+            publicOrigin: publicUrl,
+          })
     const tap = new HttpTap({
       tunnelName: name,
       remoteAddr: stripPort(header.ClientAddr),
@@ -205,12 +213,9 @@ export class UpstreamRoute {
   /** Development servers reject unknown host names; suggests the flag that helps, once per route. */
   #suggestHostRewrite(status: number, bodyStart: Buffer): void {
     if (this.#hintShown || status < 400 || this.#target.spec.hostHeader !== undefined) return
-    if (
-      !/invalid host header|this host .{0,300} is not allowed|blocked host/i.test(
-        bodyStart.toString('latin1', 0, 512),
-      )
-    )
-      return
+    const text = bodyStart.toString('latin1', 0, 2048)
+    // Jupyter says in its log alone why it rejects the host.
+    if (!HOST_REJECTED.test(text) && !(status === 403 && text.includes('<title>Jupyter'))) return
     this.#hintShown = true
     this.#dependencies.log.warn('the local service rejects the public host name', {
       name: this.#target.name,

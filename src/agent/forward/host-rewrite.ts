@@ -7,13 +7,15 @@ import { type MessageHead, MessageScanner, parseStatus, requestFraming, response
 export interface HostNames {
   /** The Host value sent to the upstream. */
   upstream: string
+  /** What it serves is of this origin for its own pages, such as `http://localhost:3000`. */
+  upstreamOrigin: string
   /** The public origin, such as `https://app.example.com`; empty when the tunnel has none (labels). */
   publicOrigin: string
 }
 
 /**
- * Rewrites the Host header for the upstream, and rewrites redirects to the upstream back to the public origin. Data
- * that is not HTTP/1 passes unchanged.
+ * Rewrites the Host header for the upstream, and Origin and Referer where they name the visited host; rewrites redirects to
+ * the upstream back to the public origin. Data that is not HTTP/1 passes unchanged.
  */
 export class HostRewriteStream extends StreamLayer {
   readonly #names: HostNames
@@ -65,7 +67,7 @@ export class HostRewriteStream extends StreamLayer {
 
   #requestHead(bytes: Buffer, head: MessageHead) {
     this.#pendingMethods.push(head.line.slice(0, head.line.indexOf(' ')))
-    const rewritten = rewriteHost(bytes, this.#names.upstream)
+    const rewritten = rewriteRequest(bytes, this.#names)
     // The layers above never see the removed bytes, so this layer has to credit them.
     if (rewritten.length < bytes.length) this.inner.consumed(bytes.length - rewritten.length)
     this.sink.onData(rewritten)
@@ -83,18 +85,39 @@ export class HostRewriteStream extends StreamLayer {
   }
 }
 
+const SOURCE_FIELD = /^(origin|referer)[ \t]*:[ \t]*(https?:\/\/[^/?#\s]*)/i
+
 /** Replaces Host and preserves the client's value in X-Forwarded-Host. */
-function rewriteHost(bytes: Buffer, host: string): Buffer {
+function rewriteRequest(bytes: Buffer, { upstream, upstreamOrigin, publicOrigin }: HostNames): Buffer {
   const lines = bytes.toString('latin1').split('\r\n')
-  const hostIndex = lines.findIndex((line, index) => index > 0 && /^host[ \t]*:/i.test(line))
+  const hostIndex = findField(lines, 'host')
   if (hostIndex < 0) return bytes
-  const original = trimOws(lines[hostIndex]!.slice(lines[hostIndex]!.indexOf(':') + 1))
-  lines[hostIndex] = `Host: ${host}`
-  if (!lines.some((line) => /^x-forwarded-host[ \t]*:/i.test(line))) {
-    lines.splice(hostIndex + 1, 0, `X-Forwarded-Host: ${original}`)
+  const original = valueOfField(lines[hostIndex]!)
+  lines[hostIndex] = `Host: ${upstream}`
+  const forwarded = findField(lines, 'x-forwarded-host')
+  const proto = findField(lines, 'x-forwarded-proto')
+  const publicScheme = publicOrigin.startsWith('http:') ? 'http' : 'https'
+  const scheme = proto < 0 ? publicScheme : valueOfField(lines[proto]!)
+  const visited = `${scheme}://${forwarded < 0 ? original : valueOfField(lines[forwarded]!)}`.toLowerCase()
+  for (const [index, line] of lines.entries()) {
+    const match = SOURCE_FIELD.exec(line)
+    // Another site must not pass for the service's own pages.
+    if (match !== null && match[2]!.toLowerCase() === visited)
+      lines[index] = `${match[1]}: ${upstreamOrigin}${line.slice(match[0].length)}`
   }
+  if (forwarded < 0) lines.splice(hostIndex + 1, 0, `X-Forwarded-Host: ${original}`)
   return Buffer.from(lines.join('\r\n'), 'latin1')
 }
+
+/** The line of a field, after the request line. */
+function findField(lines: readonly string[], name: string): number {
+  return lines.findIndex(
+    (line, index) =>
+      index > 0 && trimOws(line.slice(0, Math.max(0, line.indexOf(':')))).toLowerCase() === name,
+  )
+}
+
+const valueOfField = (line: string) => trimOws(line.slice(line.indexOf(':') + 1))
 
 function rewriteLocation(bytes: Buffer, { upstream, publicOrigin }: HostNames): Buffer {
   if (publicOrigin === '') return bytes
