@@ -172,7 +172,9 @@ test('JSON output reports session, tunnels, rejected forwards and requests', { s
     },
   )
   assert.match(readEvents().find((event) => event.event === 'session').id, /^ts_/)
-  assert.match(readEvents().find((event) => event.event === 'refused').reason, /idp\.adit\.localhost/)
+  const refused = readEvents().find((event) => event.event === 'refused')
+  assert.match(refused.reason, /idp\.adit\.localhost/)
+  assert.deepEqual([tunnel.forward, refused.forward], ['shop:80', 'idp:80'])
 })
 
 test('command line options take effect at the edge', { skip }, async (t) => {

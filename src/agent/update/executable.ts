@@ -1,17 +1,12 @@
-import { execFile } from 'node:child_process'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { access, chmod, constants, copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { promisify } from 'node:util'
 import { createGunzip } from 'node:zlib'
-import { describeVersion } from '../../base/version.ts'
 import { type Channel, limitSize } from './channel.ts'
 import { requireHash } from './hash.ts'
 import { MAX_ARCHIVE_BYTES, type Manifest } from './manifest.ts'
-
-const run = promisify(execFile)
-const TRIAL_TIMEOUT_MS = 30_000
+import { requireVersion } from './trial.ts'
 
 /** The platform of this process, as manifests name it. */
 export const PLATFORM = `${process.platform}-${process.arch}`
@@ -43,7 +38,7 @@ export async function installExecutable(
     else await rename(download, candidate)
     await chmod(candidate, (await stat(file)).mode)
     await syncFile(candidate)
-    await requireVersion(candidate, version)
+    await requireVersion([candidate], version)
     await replaceFile(file, candidate)
   } finally {
     await rm(download, { force: true })
@@ -60,17 +55,6 @@ async function unpack(archive: string, target: string): Promise<void> {
 async function syncFile(file: string): Promise<void> {
   const handle = await open(file, 'r+')
   await handle.sync().finally(() => handle.close())
-}
-
-/** Starts the executable, so that one that this system cannot run never replaces one that runs. */
-async function requireVersion(file: string, version: string): Promise<void> {
-  const { stdout } = await run(file, ['version'], { timeout: TRIAL_TIMEOUT_MS }).catch((error: unknown) => {
-    throw new Error(`version ${version} does not start on this system, so nothing was changed`, {
-      cause: error,
-    })
-  })
-  if (stdout.trim() !== describeVersion(version))
-    throw new Error(`the executable reports "${stdout.trim().slice(0, 100)}", not version ${version}`)
 }
 
 async function replaceFile(file: string, candidate: string): Promise<void> {

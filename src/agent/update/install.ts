@@ -7,8 +7,12 @@ import type { Channel } from './channel.ts'
 import { requireHash } from './hash.ts'
 import type { Manifest } from './manifest.ts'
 import { isNewer } from './release.ts'
+import { requireVersion } from './trial.ts'
 
 const run = promisify(execFile)
+
+/** What the launcher starts. */
+const PROGRAM = join('dist', 'lib', 'cli.js')
 
 /**
  * Installs a version beside the running one: `versions/<version>` in the installation, with `versions/current` as a
@@ -35,6 +39,7 @@ export async function installVersion(
     await run('tar', ['-xzf', file, '-C', stagingDir, '--no-same-owner'])
     const packageDir = join(stagingDir, 'package')
     await checkPackage(root, packageDir, version)
+    await requireVersion([process.execPath, join(packageDir, PROGRAM)], version)
     await rm(target, { recursive: true, force: true })
     await rename(packageDir, target)
     await switchCurrent(versions, version)
@@ -54,11 +59,16 @@ async function readPackage(directory: string): Promise<Package> {
   return JSON.parse(await readFile(join(directory, 'package.json'), 'utf8')) as Package
 }
 
-/** The archive must contain the announced version and run with the installed packages. */
+/** The archive must contain the announced version as a built program, for the installed packages. */
 async function checkPackage(root: string, packageDir: string, version: string): Promise<void> {
   const [installed, candidate] = await Promise.all([readPackage(root), readPackage(packageDir)])
   if (candidate.version !== version)
     throw new Error(`the archive holds version ${candidate.version}, not ${version}`)
+  await access(join(packageDir, PROGRAM)).catch(() => {
+    throw new Error(
+      `the archive holds no built program (${PROGRAM}); publish what \`npm run packages\` makes`,
+    )
+  })
   const requiredNode = candidate.engines?.node.replace('>=', '') ?? '0.0.0'
   if (isNewer(requiredNode, process.versions.node))
     throw new Error(

@@ -28,13 +28,20 @@ function createInstallation() {
 function publish(
   dir: string,
   version: string,
-  options: { dependencies?: object; engines?: object; tamper?: 'manifest' | 'archive' } = {},
+  options: {
+    dependencies?: object
+    engines?: object
+    tamper?: 'manifest' | 'archive'
+    /** What `cli.js` is; empty for an archive without it. */
+    program?: string
+  } = {},
 ) {
   const channel = join(dir, 'releases', 'stable')
   const content = join(dir, 'build', 'package')
   mkdirSync(channel, { recursive: true })
-  mkdirSync(join(content, 'src'), { recursive: true })
-  writeFileSync(join(content, 'src', 'cli.ts'), `// ${version}`)
+  const { program = `console.log('adit version ${version}')` } = options
+  mkdirSync(join(content, 'dist', 'lib'), { recursive: true })
+  writeFileSync(join(content, 'dist', 'lib', program === '' ? 'index.js' : 'cli.js'), program)
   const dependencies = options.dependencies ?? { yaml: '2.0.0' }
   writeFileSync(
     join(content, 'package.json'),
@@ -85,7 +92,7 @@ test('a signed newer version is installed beside the running one', async () => {
   await done
 
   assert.equal(version, '1.3.0')
-  assert.equal(readFileSync(join(root, 'versions', 'current', 'src', 'cli.ts'), 'utf8'), '// 1.3.0')
+  assert.ok(existsSync(join(root, 'versions', 'current', 'dist', 'lib', 'cli.js')))
   assert.equal(readFileSync(join(root, 'versions', 'base'), 'utf8'), '1.2.0\n')
   await assert.rejects(update.begin(), rejectedWith(/not restarted yet/))
 })
@@ -182,6 +189,24 @@ test('a version that needs a newer Node is rejected', async () => {
 
   await assert.rejects(done, rejectedWith(/needs Node 999\.1\.0 or newer/))
 })
+
+for (const { what, program, reason } of [
+  { what: 'has no built program', program: '', reason: /holds no built program \(dist\/lib\/cli\.js\)/ },
+  { what: 'does not start', program: 'process.exit(3)', reason: /1\.3\.0 does not start on this system/ },
+  {
+    what: 'is another version',
+    program: 'console.log("adit version 1.2.9")',
+    reason: /reports "adit version 1\.2\.9"/,
+  },
+])
+  test(`an archive that ${what} is rejected, and the running version stays`, async () => {
+    const { dir, root } = createInstallation()
+
+    const { done } = await createUpdater(root, { url: publish(dir, '1.3.0', { program }) }).begin()
+
+    await assert.rejects(done, rejectedWith(reason))
+    assert.ok(!existsSync(join(root, 'versions', 'current')))
+  })
 
 test('versions are compared by their numbers', () => {
   assert.ok(isNewer('1.10.0', '1.9.9'))

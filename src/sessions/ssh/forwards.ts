@@ -141,7 +141,7 @@ export class Forwards {
       this.hasRejected = true
       forward.reject()
       const reason = error instanceof ForwardRejected ? error.message : this.#options.errorText(error)
-      this.#options.notify((screen) => screen.rejected(`-R ${text}`, reason))
+      this.#options.notify((screen) => screen.rejected(text, reason))
     }
   }
 
@@ -155,7 +155,7 @@ export class Forwards {
       } catch (error) {
         const retryable = error instanceof ProtocolError && RETRYABLE_ERRORS.has(error.number)
         if (!retryable || this.#closed || performance.now() > deadline) throw error
-        if (!notified) this.#options.notify((screen) => screen.waiting(`-R ${text}`, error.message))
+        if (!notified) this.#options.notify((screen) => screen.waiting(text, error.message))
         notified = true
         await delay(RETRY_INTERVAL_MS)
       }

@@ -32,8 +32,8 @@ export function textScreen(channel: SessionChannel, terminal: boolean): Screen {
   return {
     started: () => {},
     tunnel: (tunnel) => print(`${displayName(tunnel)} -> ${sanitize(tunnel.forwardsTo)}`),
-    rejected: (forward, reason) => print(`${sanitize(forward)} was rejected: ${sanitize(reason, 600)}`),
-    waiting: (forward, reason) => print(`${sanitize(forward)} is waiting: ${sanitize(reason, 600)}`),
+    rejected: (forward, reason) => print(`-R ${sanitize(forward)} was rejected: ${sanitize(reason, 600)}`),
+    waiting: (forward, reason) => print(`-R ${sanitize(forward)} is waiting: ${sanitize(reason, 600)}`),
     tunnelEnded: (tunnel, reason) => print(`${displayName(tunnel)} is offline: ${sanitize(reason, 600)}`),
     request({ endedAt, startedAt, method, target, status, connection }) {
       const time = new Date(endedAt).toISOString().slice(11, 19)
