@@ -371,7 +371,7 @@ async function startPublisher(t: TestContext, watchers: number) {
   })
   for (let remaining = watchers; remaining > 0; remaining--) {
     const [local, remote] = duplexPair()
-    publisher.serve(remote)
+    publisher.serve(remote, () => {})
     const link = new MuxSession(local, { role: 'client', onStream() {}, onClose() {} })
     t.after(() => link.destroy())
     await call(link, PeerStream.Hello, { secret: secret.toString('base64') }, 5000)

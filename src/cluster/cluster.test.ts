@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
 import { eventually } from '../../test/support/eventually.ts'
@@ -259,6 +260,35 @@ test('a process without the database secret sees and opens nothing', async (t) =
   assert.match(String(response.Error), /secret/)
   assert.ok((await ended) instanceof Error)
   assert.deepEqual(stranger.registry.sessionsOf('ac_1'), [])
+})
+
+test('connections that introduce no peer keep none from a node, and end no link', async (t) => {
+  const nodes = createNodes()
+  const first = await startNode(t, nodes, 'one')
+  const second = await startNode(t, nodes, 'two')
+  const linked = (node: typeof first, count: number) => () =>
+    node.cluster.agentAddresses.length === count && node.registry.sessionsOf('ac_1').length === count - 1
+  second.registry.addSession(session('ts_2'))
+  await eventually(linked(first, 2), 'both are linked')
+  const [host, port] = first.cluster.address!.split(':')
+  const strangers = await Promise.all(
+    Array.from({ length: 300 }, async (_, index) => {
+      const at = { host, port: Number(port) }
+      const socket =
+        index % 2 === 0 ? connectTcp(at) : connect({ ...at, servername: NODE_NAME, ca: ca.caPem })
+      socket.on('error', () => {})
+      t.after(() => socket.destroy())
+      await Promise.race([once(socket, index % 2 === 0 ? 'connect' : 'secureConnect'), once(socket, 'close')])
+      return socket
+    }),
+  )
+
+  const third = await startNode(t, nodes, 'three')
+  third.registry.addSession(session('ts_3'))
+
+  await eventually(linked(first, 3), 'the third is linked')
+  const open = strangers.filter((socket) => !socket.destroyed).length
+  assert.ok(open > 200 && open <= 256, `${open} of them are open`)
 })
 
 test('a node is dialled at its advertised address, and an unreachable one affects no other', async (t) => {

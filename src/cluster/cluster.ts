@@ -110,7 +110,7 @@ export class Cluster {
       new PeerListener({
         ...{ listen, secureContext, log },
         handshakeTimeoutMs: silenceMs,
-        onConnection: (socket) => this.#publisher.serve(socket),
+        onConnection: (socket, onPeer) => this.#publisher.serve(socket, onPeer),
       })
   }
 

@@ -2,11 +2,14 @@ import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
 import { joinHostPort } from '../base/hostport.ts'
-import { Admission } from '../base/io/admission.ts'
+import { readEnds } from '../base/io/socket-ends.ts'
 import type { Logger } from '../base/log.ts'
 
-/** Incoming links, authenticated or not: far more than there are nodes. */
-const MAX_LINKS = 256
+/**
+ * Connections that have not introduced themselves as peers. Anyone who reaches the port can open them, on one machine from
+ * the address that the workers have too, so a new one replaces the oldest instead of being rejected: a peer needs a moment.
+ */
+const MAX_UNKNOWN = 256
 
 /** How long closing sockets may take to flush. */
 const CLOSE_TIMEOUT_MS = 1000
@@ -16,7 +19,8 @@ export interface PeerListenerOptions {
   readonly listen: { readonly host: string; readonly port: number }
   readonly secureContext: () => SecureContext
   readonly handshakeTimeoutMs: number
-  readonly onConnection: (socket: TLSSocket) => void
+  /** Calls `onPeer` when the connection has introduced itself. */
+  readonly onConnection: (socket: TLSSocket, onPeer: () => void) => void
   readonly log: Logger
 }
 
@@ -27,6 +31,8 @@ export class PeerListener {
   readonly #sockets = new Set<TLSSocket>()
   /** All incoming sockets, including those before or without a TLS handshake. */
   readonly #rawSockets = new Set<Socket>()
+  /** Those that are not known as peers yet by where they come from, oldest first. */
+  readonly #unknown = new Map<string, Socket>()
 
   constructor(options: PeerListenerOptions) {
     this.#options = options
@@ -36,18 +42,23 @@ export class PeerListener {
       minVersion: 'TLSv1.3',
       handshakeTimeout: options.handshakeTimeoutMs,
     })
-    const admission = new Admission({ total: MAX_LINKS })
     this.#server.on('connection', (raw) => {
-      if (!admission.admit(raw)) return
+      const source = sourceOf(raw)
+      if (this.#unknown.size >= MAX_UNKNOWN) this.#unknown.values().next().value?.destroy()
       raw.setNoDelay(true)
       this.#rawSockets.add(raw)
-      raw.once('close', () => this.#rawSockets.delete(raw))
+      this.#unknown.set(source, raw)
+      raw.once('close', () => {
+        this.#rawSockets.delete(raw)
+        if (this.#unknown.get(source) === raw) this.#unknown.delete(source)
+      })
     })
     this.#server.on('secureConnection', (socket) => {
+      const source = sourceOf(socket)
       socket.on('error', (error) => log.debug({ err: error }, 'peer connection failed'))
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
-      options.onConnection(socket)
+      options.onConnection(socket, () => this.#unknown.delete(source))
     })
     this.#server.on('tlsClientError', (error, socket) => {
       log.debug({ err: error }, 'peer connection failed')
@@ -74,4 +85,10 @@ export class PeerListener {
     await closed
     clearTimeout(timer)
   }
+}
+
+/** Where a connection comes from, the same for its TLS. A connection that is closed already has no such place, nor a use. */
+function sourceOf(socket: Socket): string {
+  const ends = readEnds(socket)
+  return ends === undefined ? '' : joinHostPort(ends.remoteAddress, ends.remotePort)
 }

@@ -95,7 +95,7 @@ export class RegistryPublisher {
   }
 
   /** Serves a peer on its connection. */
-  serve(transport: Duplex): void {
+  serve(transport: Duplex, onPeer: () => void): void {
     const { clock, log, silenceMs } = this.#options
     let peer: { readonly knowsLegs: boolean } | undefined
     const link: MuxSession = new MuxSession(transport, {
@@ -112,6 +112,7 @@ export class RegistryPublisher {
                   throw new ProtocolError('The secret does not match this database.')
                 peer = { knowsLegs: message.legs === true }
                 clearTimeout(helloTimer)
+                onPeer()
                 link.maxIncoming = MAX_STREAMS
                 const measure = () => void ping(link, clock, silenceMs)
                 const maxWindow = link.agreeOnWindows(
