@@ -27,9 +27,10 @@ export const BASE_ROOT: string = INSTALL_ROOT.replace(/\/versions\/[^/]+$/, '')
 /** Program and arguments that start this installation again. */
 export const LAUNCH_COMMAND: readonly [string, ...string[]] = launchCommand()
 
-/** The single executable, the script of a checkout, or this runtime with the built launcher. */
+/** The single executable, the script of a checkout, or this runtime with the built launcher, also of a checkout. */
 function launchCommand(): [string, ...string[]] {
   if (IS_EXECUTABLE) return [process.execPath]
   const script = join(BASE_ROOT, 'bin', 'adit')
-  return existsSync(script) ? [script] : [process.execPath, join(BASE_ROOT, 'bin', 'adit.cjs')]
+  const isBuilt = fileURLToPath(import.meta.url).startsWith(join(BASE_ROOT, 'dist'))
+  return existsSync(script) && !isBuilt ? [script] : [process.execPath, join(BASE_ROOT, 'bin', 'adit.cjs')]
 }

@@ -234,7 +234,9 @@ async function waitForUpgrade(
     }
     const { acceptUpgrades } = await import('./upgrade/upgrade-socket.ts')
     const { startSuccessor } = await import('./upgrade/successor.ts')
-    await acceptUpgrades(settings, (program) => startSuccessor(program, args, server.handOver))
+    await acceptUpgrades(settings, (program, timeoutMs) =>
+      startSuccessor(program, args, server.handOver, timeoutMs),
+    )
     return true
   } catch (err) {
     createLog(settings.logLevel).warn({ part: 'server', err }, 'no upgrade without a restart is possible')

@@ -201,6 +201,13 @@ const definitions = {
     '5m',
     parseDuration,
   ),
+  upgradeTimeout: defineSetting(
+    'upgrade-timeout',
+    'DURATION',
+    'how long `adit server upgrade` waits until the new release serves; 0 for no limit',
+    '60s',
+    parseDuration,
+  ),
   httpAddr: defineSetting('http-addr', 'HOST:PORT', 'public HTTP', '127.0.0.1:8080', parseListenAddress),
   httpsAddr: defineSetting(
     'https-addr',

@@ -52,13 +52,19 @@ for (const workers of [1, 2])
     await writeFile(failing, `#!/bin/sh\n${failpoint} exec ${LAUNCH_COMMAND.join(' ')} "$@"\n`, {
       mode: 0o755,
     })
+    const hanging = join(dataDir, 'hanging-release')
+    await writeFile(hanging, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 })
 
-    for (const [program, reason] of [
-      [failing, 'The new release has failed: The failpoint server.start was reached.'],
-      ['/bin/false', 'The new release ended during its start (exit code 1).'],
-      [join(dataDir, 'missing'), 'cannot be run: no such file.'],
+    for (const [args, reason] of [
+      [[failing], 'The new release has failed: The failpoint server.start was reached.'],
+      [['/bin/false'], 'The new release ended during its start (exit code 1).'],
+      [[join(dataDir, 'missing')], 'cannot be run: no such file.'],
+      [
+        [hanging, '--upgrade-timeout', '1s'],
+        'The new release was not ready within 1 s; --upgrade-timeout gives it longer.',
+      ],
     ] as const) {
-      const upgrade = startUpgrade(t, dataDir, [program])
+      const upgrade = startUpgrade(t, dataDir, args)
       assert.equal(await upgrade.waitForExit(), 1)
       assert.ok(
         upgrade.stderr.includes(`${reason} The running release carries on unchanged.`),

@@ -8,8 +8,8 @@ import { SUCCESSOR_VARIABLE } from './predecessor.ts'
 import type { PredecessorDescription } from './predecessor-channel.ts'
 import { reportMainProcess, requireFollower } from './service-manager.ts'
 
-/** How long a new release may take until it serves. */
-const READY_TIMEOUT_MS = 60_000
+/** The longest delay of a timer. */
+const MAX_DELAY_MS = 2 ** 31 - 1
 
 /** A new release that serves. */
 export interface Successor {
@@ -49,6 +49,7 @@ export async function startSuccessor(
   [program, ...args]: readonly [string, ...string[]],
   serverArgs: readonly string[],
   handOver: HandOver,
+  timeoutMs: number,
 ): Promise<Successor> {
   requireFollower(process.env)
   await handOver.prepare()
@@ -57,7 +58,7 @@ export async function startSuccessor(
     env: { ...process.env, [SUCCESSOR_VARIABLE]: JSON.stringify(handOver.description) },
   })
   try {
-    const version = await waitUntilReady(child, program, handOver)
+    const version = await waitUntilReady(child, program, handOver, timeoutMs)
     const { pid = 0 } = child
     await reportMainProcess(pid, process.env)
     await handOver.commit()
@@ -72,7 +73,12 @@ export async function startSuccessor(
   }
 }
 
-async function waitUntilReady(child: ChildProcess, program: string, handOver: HandOver): Promise<string> {
+async function waitUntilReady(
+  child: ChildProcess,
+  program: string,
+  handOver: HandOver,
+  timeoutMs: number,
+): Promise<string> {
   const { promise: ready, resolve, reject } = Promise.withResolvers<string>()
   const timeout = new AbortController()
   const fail = (reason: string) =>
@@ -90,8 +96,14 @@ async function waitUntilReady(child: ChildProcess, program: string, handOver: Ha
     else end()
   })
   void handOver.stopped.then(() => reject(new CommandFailure('The server was stopped.')))
-  delay(READY_TIMEOUT_MS, undefined, { ref: false, signal: timeout.signal }).then(
-    () => fail(`The new release was not ready within ${READY_TIMEOUT_MS / 1000} seconds.`),
+  delay(timeoutMs === 0 ? MAX_DELAY_MS : Math.min(timeoutMs, MAX_DELAY_MS), undefined, {
+    ref: false,
+    signal: timeout.signal,
+  }).then(
+    () =>
+      fail(
+        `The new release was not ready within ${timeoutMs / 1000} s; --upgrade-timeout gives it longer.`,
+      ),
     () => {},
   )
   return ready.finally(() => timeout.abort())

@@ -12,9 +12,11 @@ import type { Successor } from './successor.ts'
 /** Program and arguments of a release. */
 type Program = readonly [string, ...string[]]
 
-/** What `adit server upgrade` sends: the release to start. */
+/** What `adit server upgrade` sends: the release to start, and how long it may take until it serves. */
 interface UpgradeRequest {
   readonly program: Program
+  /** Absent from the command of an earlier release. */
+  readonly timeoutMs?: number
 }
 
 /** What it is told; the connection ends with the process. */
@@ -30,8 +32,8 @@ function socketPath({ dataDir, roles }: Pick<ServerSettings, 'dataDir' | 'roles'
 
 /** Upgrades the server whenever `adit server upgrade` asks for it; resolves once a new release has taken over. */
 export async function acceptUpgrades(
-  settings: Pick<ServerSettings, 'dataDir' | 'roles'>,
-  start: (program: Program) => Promise<Successor>,
+  settings: Pick<ServerSettings, 'dataDir' | 'roles' | 'upgradeTimeout'>,
+  start: (program: Program, timeoutMs: number) => Promise<Successor>,
 ): Promise<void> {
   const { promise: replaced, resolve } = Promise.withResolvers<void>()
   let current: Promise<Successor> | undefined
@@ -56,8 +58,8 @@ export async function acceptUpgrades(
 
   async function upgrade(line: string): Promise<Successor> {
     if (current !== undefined) throw new CommandFailure('An upgrade of this server is under way already.')
-    const { program } = JSON.parse(line) as UpgradeRequest
-    current = start(program)
+    const { program, timeoutMs = settings.upgradeTimeout } = JSON.parse(line) as UpgradeRequest
+    current = start(program, timeoutMs)
     current.catch(() => {
       current = undefined
     })
@@ -84,7 +86,7 @@ function report(socket: Socket, message: UpgradeReport): void {
 
 /** Asks the running server to let a release take over; resolves once the former one has ended. */
 export async function requestUpgrade(
-  settings: Pick<ServerSettings, 'dataDir' | 'roles'>,
+  settings: Pick<ServerSettings, 'dataDir' | 'roles' | 'upgradeTimeout'>,
   program: Program,
   print: (text: string) => void,
 ): Promise<void> {
@@ -100,7 +102,7 @@ export async function requestUpgrade(
   // A server that was killed resets the connection, which ends the loop below.
   socket.on('error', () => {})
   print('Starting the new release beside the running one …')
-  const request: UpgradeRequest = { program }
+  const request: UpgradeRequest = { program, timeoutMs: settings.upgradeTimeout }
   socket.write(`${JSON.stringify(request)}\n`)
   let successor: Successor | undefined
   for await (const line of createInterface({ input: socket })) {
