@@ -75,8 +75,12 @@ export class Http2Windows {
   /** Counts the bytes of a stream from now on; its reader calls `consumed`. */
   track(stream: Http2Stream): StreamReads {
     this.#streams++
-    const reads = new StreamReads(this)
-    packReads(stream, (bytes) => reads.onBuffered(bytes))
+    const reads = new StreamReads(this, stream)
+    packReads(
+      stream,
+      (bytes) => reads.onBuffered(bytes),
+      () => reads.onEnd(),
+    )
     stream.once('close', () => {
       this.#streams--
       reads.onBuffered(0)
@@ -181,15 +185,30 @@ export class Http2Windows {
 /** The bytes of one stream between its arrival and its reader. */
 export class StreamReads {
   readonly #windows: Http2Windows
+  readonly #stream: Http2Stream
   #unread = 0
+  #complete: boolean
 
-  constructor(windows: Http2Windows) {
+  constructor(windows: Http2Windows, stream: Http2Stream) {
     this.#windows = windows
+    this.#stream = stream
+    // A short body may have arrived together with its head, before Node has announced the stream.
+    this.#complete = !stream.closed && stream.state.remoteClose === 1
+  }
+
+  /** The peer has ended the stream. Node also emits "end" after a reset, but then the message is not complete (P18). */
+  get complete(): boolean {
+    return this.#complete
   }
 
   consumed(bytes: number): void {
     this.#windows.onConsumed(bytes)
     if (this.#unread > 0) this.onBuffered(Math.max(0, this.#unread - bytes))
+  }
+
+  /** Nothing more arrives. Node closes a stream that was reset before it ends its readable side. */
+  onEnd(): void {
+    if (!this.#stream.closed) this.#complete = true
   }
 
   /** So many bytes wait for the reader now. */

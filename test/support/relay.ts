@@ -17,21 +17,29 @@ export interface Relay {
   cutOldest(): void
 }
 
-/** Starts the relay; it closes with the test. */
-export async function startRelay(t: TestContext, target: number): Promise<Relay> {
+/** Starts the relay; it closes with the test. `onData` sees what it forwards. */
+export async function startRelay(
+  t: TestContext,
+  target: number,
+  onData?: (chunk: Buffer, from: 'client' | 'server', client: Socket) => void,
+): Promise<Relay> {
   const sockets = new Set<Socket>()
   const deadSockets = new WeakSet<Socket>()
   let frozen = false
   const server = createServer((client) => {
     if (frozen) deadSockets.add(client)
     const upstream = connect(relay.target, '127.0.0.1')
-    for (const [source, destination] of [
-      [client, upstream],
-      [upstream, client],
+    for (const [source, destination, from] of [
+      [client, upstream, 'client'],
+      [upstream, client, 'server'],
     ] as const) {
       sockets.add(source)
       if (frozen) deadSockets.add(source)
-      source.on('data', (chunk) => void (deadSockets.has(source) || destination.write(chunk)))
+      source.on('data', (chunk: Buffer) => {
+        if (deadSockets.has(source)) return
+        onData?.(chunk, from, client)
+        destination.write(chunk)
+      })
       source.on('error', () => {})
       source.on('close', () => {
         sockets.delete(source)

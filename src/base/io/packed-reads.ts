@@ -8,9 +8,13 @@ const MIN_UNPACKED_BYTES = 4096
  * Makes a paused Node stream buffer unread bytes in one block. Node queues a Buffer object per read: a peer that sends
  * single bytes (TLS records, HTTP/2 DATA frames, chunks) would take more than 100 bytes of memory for each
  * (decision 119). Nothing changes for a reader that keeps up. `onBuffered` is called with the bytes that wait for a reader
- * whenever they become more.
+ * whenever they become more, `onEnd` when the last byte has arrived.
  */
-export function packReads(stream: Readable, onBuffered?: (bytes: number) => void): void {
+export function packReads(
+  stream: Readable,
+  onBuffered?: (bytes: number) => void,
+  onEnd?: () => void,
+): void {
   const queue = new ByteQueue()
   const push = stream.push
 
@@ -19,6 +23,7 @@ export function packReads(stream: Readable, onBuffered?: (bytes: number) => void
   }
 
   stream.push = (chunk: Buffer | null): boolean => {
+    if (chunk === null) onEnd?.()
     const isData = chunk !== null && chunk.length < MIN_UNPACKED_BYTES
     const isPaused = stream.readableFlowing !== true
     if (isData && isPaused) {

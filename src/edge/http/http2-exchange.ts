@@ -6,6 +6,7 @@ import type { ClientConnection } from '../connection.ts'
 import type { Core } from '../core.ts'
 import { edgeError } from '../errors.ts'
 import { Exchange } from '../exchange.ts'
+import { resetStream } from '../http2-reset.ts'
 import type { StreamReads } from '../http2-windows.ts'
 import { requestNames } from '../message/field-names.ts'
 import { MessageFraming, scanFields } from '../message/field-scan.ts'
@@ -26,6 +27,8 @@ export class Http2Exchange extends Exchange {
   #lastPending = 0
   /** The tick of the last byte in either direction. */
   #lastByte = 0
+  /** The stream ends with trailers, which may be empty. */
+  #waitsForTrailers = false
   /** Trailers of the response, set when it ends. */
   #trailers = ''
   /** Trailers of the request, stored until it ends. */
@@ -46,7 +49,7 @@ export class Http2Exchange extends Exchange {
     this.#writer.onDrain = () => this.onClientDrain()
     this.#progressTimeout = new ProgressTimeout(() => this.#onDeadline())
     this.touch()
-    stream.on('wantTrailers', () => stream.sendTrailers(toHttp2Headers(this.#trailers)))
+    stream.on('wantTrailers', () => this.#sendTrailers())
     stream.on('trailers', (_headers, _flags, raw: unknown) => this.#onTrailers(raw))
     stream.on('close', () => {
       core.timers.clear(this.#progressTimeout)
@@ -92,7 +95,8 @@ export class Http2Exchange extends Exchange {
     const headers = toHttp2Headers(fields)
     headers[':status'] = status
     if (length >= 0) headers['content-length'] = length
-    this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers: hasBody && length === -1 })
+    this.#waitsForTrailers = hasBody && length === -1
+    this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers: this.#waitsForTrailers })
   }
 
   protected writeBody(chunk: Buffer): void {
@@ -103,10 +107,9 @@ export class Http2Exchange extends Exchange {
   protected writeEnd(trailers: string): void {
     this.#trailers = trailers
     this.#writer.end()
-    // RFC 9113 section 8.1: after an early response the rest of the request body is not read.
-    if (this.hasBody && !this.#stream.readableEnded) {
-      this.#stream.once('finish', () => this.#stream.close(constants.NGHTTP2_NO_ERROR))
-    }
+    if (this.#waitsForTrailers) return
+    if (this.#stream.writableFinished) this.#stopRequest()
+    else this.#stream.once('finish', () => this.#stopRequest())
   }
 
   protected get congested(): boolean {
@@ -121,7 +124,18 @@ export class Http2Exchange extends Exchange {
   }
 
   protected resetClient(): void {
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    resetStream(this.#stream, 'failed')
+  }
+
+  #sendTrailers(): void {
+    this.#stream.sendTrailers(toHttp2Headers(this.#trailers))
+    // Node sends them in the next iteration, but not on a stream that is closed by then.
+    setImmediate(() => this.#stopRequest())
+  }
+
+  /** RFC 9113 section 8.1: after an early response, which was sent completely, the rest of the request body is not read. */
+  #stopRequest(): void {
+    if (this.hasBody && !this.#stream.readableEnded) this.#stream.close(constants.NGHTTP2_NO_ERROR)
   }
 
   #onData(chunk: Buffer): void {
@@ -145,7 +159,7 @@ export class Http2Exchange extends Exchange {
     if (this.ended || this.upstream === undefined) return
     const { contentLength } = this.head.framing
     // A body that is shorter than declared, or was reset, must not look complete (P18).
-    if (this.#stream.aborted || (contentLength !== -1 && this.#received !== contentLength)) this.abort()
+    if (!this.#reads?.complete || (contentLength !== -1 && this.#received !== contentLength)) this.abort()
     else this.upstream.endBody(this.#requestTrailers)
   }
 
@@ -182,7 +196,7 @@ export class Http2Exchange extends Exchange {
       return
     }
     if (pending > 0 || this.ended) {
-      this.#stream.close(constants.NGHTTP2_CANCEL)
+      resetStream(this.#stream, 'cancelled')
       return
     }
     const left = this.responseTimeout - (this.core.timers.tick - this.#lastByte)

@@ -15,6 +15,7 @@ import type { Core } from '../core.ts'
 import { retry } from '../dispatch.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
+import { resetStream } from '../http2-reset.ts'
 import { Http2Windows, STREAM_WINDOW_BYTES, type StreamReads } from '../http2-windows.ts'
 import { responseNames } from '../message/field-names.ts'
 import { MessageFraming, scanFields } from '../message/field-scan.ts'
@@ -151,8 +152,8 @@ class Http2Upstream implements Upstream {
     this.#reads = windows.track(this.#stream)
     this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(toHttp2Headers(this.#requestTrailers)))
     this.#stream.on('headers', (_headers, _flags, raw: unknown) => this.#guard(() => this.#onInterim(raw)))
-    this.#stream.on('response', (_headers, _flags, raw: unknown) => {
-      this.#guard(() => this.#onHead(raw))
+    this.#stream.on('response', (_headers, flags, raw: unknown) => {
+      this.#guard(() => this.#onHead(raw, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0))
       // Not earlier: over a tunnel, Node emits data that arrived together with the head before the head.
       this.#stream.on('data', (chunk: Buffer) => this.#guard(() => this.#onData(chunk)))
     })
@@ -179,7 +180,7 @@ class Http2Upstream implements Upstream {
 
   abort(): void {
     this.#ended = true
-    this.#stream.close(constants.NGHTTP2_CANCEL)
+    resetStream(this.#stream, 'cancelled')
   }
 
   consumed(bytes: number): void {
@@ -200,7 +201,7 @@ class Http2Upstream implements Upstream {
     else this.#exchange.writeInterim(status, '', framing.fieldLines)
   }
 
-  #onHead(raw: unknown): void {
+  #onHead(raw: unknown, endStream: boolean): void {
     this.#responseStarted = true
     const framing = parseFields(raw)
     const status = parseStatus(raw)
@@ -208,7 +209,8 @@ class Http2Upstream implements Upstream {
       this.#exchange.reject(this.#malformedError('its head is malformed'))
       return
     }
-    const hasBody = hasResponseBody(this.#exchange.head.method, status)
+    // Clients of gRPC read the status from a head only if it ends the stream.
+    const hasBody = !endStream && hasResponseBody(this.#exchange.head.method, status)
     this.#exchange.respond(
       status,
       '',
@@ -232,10 +234,11 @@ class Http2Upstream implements Upstream {
   }
 
   #onEnd(): void {
-    // Node also emits "end" after a reset; only a stream that ended cleanly has its complete body.
-    if (this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR || !this.#responseStarted) return
+    if (!this.#reads.complete || !this.#responseStarted) return
     this.#ended = true
     this.#exchange.finish(this.#trailers)
+    // The rest of the request is not needed after an early response.
+    if (!this.#stream.writableEnded) resetStream(this.#stream, 'cancelled')
   }
 
   #onClose(): void {
