@@ -25,7 +25,7 @@ export interface MutableResponse {
   readonly fields: HeaderFields
   /** Declared length of the body, -1 when unknown. */
   length: number
-  /** False for HEAD, 204 and 304. */
+  /** False when the response ends with its head: for HEAD, 204 and 304, and when the body is known to be empty. */
   readonly hasBody: boolean
   /** Set by a step to transform the body; the length is then unknown. */
   transform: Duplex | undefined
@@ -585,5 +585,8 @@ export function addTransform(response: MutableResponse, transform: Duplex): void
 /** How the body of a complete response is framed: HEAD, 204 and 304 have none. */
 function frameBody(method: string, status: number, body: Buffer): { length: number; hasBody: boolean } {
   const bodiless = status === 204 || status === 304
-  return { length: bodiless ? -1 : body.length, hasBody: method !== 'HEAD' && !bodiless }
+  return {
+    length: bodiless ? -1 : body.length,
+    hasBody: method !== 'HEAD' && !bodiless && body.length > 0,
+  }
 }

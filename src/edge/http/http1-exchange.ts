@@ -1,3 +1,4 @@
+import { hasResponseBody } from '../../base/http1-framing.ts'
 import { closeFrame } from '../../base/websocket-frame.ts'
 import type { ClientConnection } from '../connection.ts'
 import type { Core } from '../core.ts'
@@ -90,7 +91,7 @@ export class Http1Exchange extends Exchange {
         this.#framing = Framing.untilClose
         client.closing = true
       }
-    }
+    } else if (hasResponseBody(this.head.method, status)) framingLines = 'Content-Length: 0\r\n'
     if (!client.requestDone) client.closing = true
     if (client.closing) framingLines += 'Connection: close\r\n'
     else if (this.head.minor === 0) framingLines += 'Connection: keep-alive\r\n'

@@ -73,6 +73,8 @@ function compress(
   codings: readonly Coding[],
 ): Coding | undefined {
   const { fields } = response
+  // A response to HEAD has the fields of one to GET.
+  if (!response.hasBody && exchange.head.method !== 'HEAD') return undefined
   if (!isCompressible(response)) return undefined
   // Vary is set on uncompressed responses too, or a cache would serve them to every client.
   addVary(response)

@@ -299,7 +299,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     const hasBody = hasResponseBody(exchange.head.method, status)
     const length = status === 204 || (!hasBody && framing.chunked) ? -1 : framing.contentLength
     if (!hasBody || length === 0) {
-      exchange.respond(status, head.reason, framing.fieldLines, length, hasBody)
+      exchange.respond(status, head.reason, framing.fieldLines, length, false)
       if (rest !== undefined) this.#reusable = false
       this.#complete(exchange)
       return undefined
