@@ -95,10 +95,10 @@ test('every route requires a key, rejects other methods and responds in both dia
     }
 
     const allowed = methods.get(route.path)!
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((name) => !allowed.has(name))) {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'].filter((name) => !allowed.has(name))) {
       const answer = await assertRejected(
         api,
-        () => api.call(method, path, method === 'GET' ? {} : { body: {} }),
+        () => api.call(method, path, method === 'GET' || method === 'QUERY' ? {} : { body: {} }),
         {
           status: 405,
           what: `${method} ${path}`,

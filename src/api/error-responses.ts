@@ -5,7 +5,7 @@ import { newId } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
 import { isOriginal, originalStatus } from './dialect.ts'
 import { toProblem } from './error-mapping.ts'
-import { type Problem, problem } from './problems.ts'
+import { Problem, problem } from './problems.ts'
 import type { RecordCall } from './record-calls.ts'
 import type { ApiRoute } from './routes.ts'
 
@@ -79,17 +79,6 @@ export function installErrorHandlers(
   http: FastifyInstance,
   { routes, bodyLimit, log }: { routes: readonly ApiRoute[]; bodyLimit: number; log: Logger },
 ): void {
-  http.setErrorHandler((error: FastifyError, request, reply) => {
-    const { schema, config, url, bodyLimit: routeLimit } = request.routeOptions
-    const { record } = (config ?? {}) as { record?: RecordCall }
-    const cause = toProblem(error, schema, routeLimit ?? bodyLimit)
-    if (cause === undefined)
-      log.error({ err: error, operation: request.id, method: request.method, url }, 'request failed')
-    const response = cause ?? problem('internal', request.id)
-    record?.(request, response.status)
-    return sendProblem(request, reply, response)
-  })
-
   const methods = new Map<string, string[]>()
   for (const { path, method } of routes) {
     const allowed = methods.get(path) ?? []
@@ -99,11 +88,25 @@ export function installErrorHandlers(
     pattern: new RegExp(`^${path.replace(/\{[a-z_]+\}/g, '[^/]+')}$`),
     allowed: allowed.join(', '),
   }))
-  http.setNotFoundHandler((request, reply) => {
+  const rejectRoute = (request: FastifyRequest, reply: FastifyReply) => {
     const path = request.url.split('?')[0]!
     const match = patterns.find(({ pattern }) => pattern.test(path))
     if (match === undefined) return sendProblem(request, reply, problem('no_route', path).with({ path }))
     reply.header('allow', match.allowed)
     return sendProblem(request, reply, problem('method', request.method, path, match.allowed).with({ path }))
+  }
+  http.setNotFoundHandler(rejectRoute)
+
+  http.setErrorHandler((error: FastifyError, request, reply) => {
+    // Fastify reads the body first: QUERY needs a content type, and others a type that we accept.
+    if (request.is404 && !(error instanceof Problem)) return rejectRoute(request, reply)
+    const { schema, config, url, bodyLimit: routeLimit } = request.routeOptions
+    const { record } = (config ?? {}) as { record?: RecordCall }
+    const cause = toProblem(error, schema, routeLimit ?? bodyLimit)
+    if (cause === undefined)
+      log.error({ err: error, operation: request.id, method: request.method, url }, 'request failed')
+    const response = cause ?? problem('internal', request.id)
+    record?.(request, response.status)
+    return sendProblem(request, reply, response)
   })
 }

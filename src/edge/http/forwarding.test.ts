@@ -44,7 +44,7 @@ test('the upstream gets the forwarding fields of the edge alone, and no hop-by-h
   )
 })
 
-test('the client gets no hop-by-hop fields of the upstream', async (t) => {
+test('the client gets no hop-by-hop fields of the upstream, but the names of its trailers', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', () =>
       socket.write(
@@ -60,7 +60,7 @@ test('the client gets no hop-by-hop fields of the upstream', async (t) => {
 
   assert.equal(
     client.text.replace('Ã©', 'é'),
-    'HTTP/1.1 200 Fine\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nX-Outer: é\r\nContent-Length: 2\r\n\r\nok',
+    'HTTP/1.1 200 Fine\r\nTrailer: X\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nX-Outer: é\r\nContent-Length: 2\r\n\r\nok',
   )
 })
 

@@ -290,3 +290,22 @@ test('a stale pooled upstream connection is replaced without the client noticing
 
   assert.ok(!client.text.includes('502'))
 })
+
+test('empty lines before a request line are ignored, also in pieces and between requests', async (t) => {
+  const upstream = await startHttp(t, (request, response) => response.end(request.url))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
+  const client = openRawClient(t, port)
+  const head = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+
+  await client.write(`\r\n${head('/first')}`).untilText('/first')
+  await client.write(`\r\n\r\n${head('/second')}\r\n${head('/third')}`).untilText('/third')
+  for (const byte of `\r\n${head('/fourth')}`) {
+    client.write(byte)
+    await new Promise(setImmediate)
+  }
+  await client.untilText('/fourth')
+
+  assert.equal(client.text.match(/HTTP\/1\.1 200/g)?.length, 4)
+  const bare = await openRawClient(t, port).write(`\n${head('/')}`).untilClosed()
+  assert.match(bare.text, /^HTTP\/1\.1 400/)
+})

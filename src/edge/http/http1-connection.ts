@@ -27,6 +27,9 @@ import { checkWebSocketRequest, isWebSocketRequest } from '../websocket.ts'
 import { Http1Exchange } from './http1-exchange.ts'
 import { Http2ServerConnection } from './http2-connection.ts'
 
+const CR = 13
+const LF = 10
+
 /** The connection preface of HTTP/2 as far as it looks like the head of a request (RFC 9113 section 3.4). */
 const HTTP2_PREFACE_HEAD = Buffer.from('PRI * HTTP/2.0\r\n\r\n')
 
@@ -270,6 +273,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #parseHead(bytes: Buffer): Buffer | undefined {
     const searched = this.#partialHead.length
     const input = this.#partialHead.join(bytes)
+    if (input[0] === CR && (input.length === 1 || input[1] === LF)) return this.#skipEmptyLine(input)
     const size = headLength(input, searched)
     if (size > MAX_HEAD_BYTES || (size === -1 && input.length > MAX_HEAD_BYTES)) {
       return this.#reject(oversizedHeadError(input.toString('latin1', 0, MAX_HEAD_BYTES + 1)))
@@ -290,6 +294,16 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     if (head instanceof EdgeError) return this.#reject(head)
     this.#startExchange(head)
     return input.length === size ? undefined : input.subarray(size)
+  }
+
+  /** RFC 9112 section 2.2: some clients send an empty line before a request. */
+  #skipEmptyLine(input: Buffer): Buffer | undefined {
+    if (input.length === 1) {
+      this.#partialHead.retain(input)
+      return undefined
+    }
+    this.#partialHead.take()
+    return input.length === 2 ? undefined : input.subarray(2)
   }
 
   /**

@@ -11,7 +11,7 @@ import type { StreamReads } from '../http2-windows.ts'
 import { requestNames } from '../message/field-names.ts'
 import { MessageFraming, scanFields } from '../message/field-scan.ts'
 import { toHttp2Headers } from '../message/http2-fields.ts'
-import { isHttp2Field } from '../message/http2-head.ts'
+import { http2FieldFault } from '../message/http2-head.ts'
 import { MAX_FIELDS, type RequestHead } from '../message/request-head.ts'
 
 /** An exchange whose client speaks HTTP/2. */
@@ -168,7 +168,7 @@ export class Http2Exchange extends Exchange {
     let lines = ''
     let valid = true
     for (let index = 0; index < raw.length; index += 2) {
-      valid &&= isHttp2Field(raw[index], raw[index + 1])
+      valid &&= http2FieldFault(raw[index], raw[index + 1]) === undefined
       lines += `${raw[index]}: ${raw[index + 1]}\r\n`
     }
     const framing = new MessageFraming()

@@ -56,6 +56,9 @@ const CIPHERS = [
  */
 const LEGACY_CIPHERS = `${CIPHERS}:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:@SECLEVEL=0`
 
+/** What ALPN offers below TLS 1.2, which HTTP/2 requires (RFC 9113 section 9.2). Clients that want HTTP/1.0 offer nothing else. */
+const HTTP1_PROTOCOLS = ['http/1.1', 'http/1.0']
+
 const { SSL_OP_NO_RENEGOTIATION, SSL_OP_NO_TICKET } = constants
 
 /**
@@ -83,8 +86,7 @@ export class TlsTerminator {
     }
     this.#server = createServer({
       ...this.#contextOptions(),
-      // RFC 9113 section 9.2: HTTP/2 requires TLS 1.2.
-      ...(http ? { ALPNProtocols: this.#allowsLegacyTls ? ['http/1.1'] : ['h2', 'http/1.1'] } : {}),
+      ...(http ? { ALPNProtocols: this.#allowsLegacyTls ? HTTP1_PROTOCOLS : ['h2', ...HTTP1_PROTOCOLS] } : {}),
       requestCert: this.#requestsCertificate,
       rejectUnauthorized: clientVerification === undefined,
       handshakeTimeout,

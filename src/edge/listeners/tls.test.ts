@@ -50,6 +50,19 @@ test('https reaches the upstream over HTTP/1 and HTTP/2', async (t) => {
   assert.equal(body, `/two https ${HOST}:${tlsPort}`)
 })
 
+test('a client that offers HTTP/1.0 alone is served', async (t) => {
+  const upstream = await startHttp(t, (_request, response) => response.end('served'))
+  const certificates = await createTestCertificates('adit.localhost')
+  const tunnels = new TestTunnels().add(HOST, createLocalTunnel(upstream, { proto: 'https' }))
+  const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: certificates.lookup })
+
+  const client = tlsClient(t, tlsPort, HOST, certificates.ca, { ALPNProtocols: ['http/1.0'] })
+  client.write(`GET / HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
+  await client.untilText('served')
+
+  assert.equal((client.socket as TLSSocket).alpnProtocol, 'http/1.0')
+})
+
 test('a name without an endpoint gets an error page when it has a certificate, and an alert otherwise', async (t) => {
   const certificates = await createTestCertificates('adit.localhost')
   const { tlsPort } = await startEdge(t, new TestTunnels(), {}, { certificates: certificates.lookup })

@@ -24,7 +24,6 @@ const HOP_BY_HOP_FIELDS: [string, FieldKind][] = [
   ['upgrade', FieldKind.upgrade],
   ['te', FieldKind.te],
   ['keep-alive', FieldKind.drop],
-  ['trailer', FieldKind.drop],
 ]
 
 /**
@@ -105,6 +104,8 @@ export const requestNames = new FieldNames(
     ...HOP_BY_HOP_FIELDS,
     ['host', FieldKind.host],
     ['expect', FieldKind.expect],
+    // Upstreams of HTTP/1.0 and CGI read no trailers.
+    ['trailer', FieldKind.drop],
     ...FORWARDING_FIELDS.map((name): [string, FieldKind] => [name, FieldKind.forwarding]),
     ['x-forwarded', FieldKind.drop],
     ['http2-settings', FieldKind.drop],

@@ -26,8 +26,9 @@ export function parseHttp2Head(
     if (name.startsWith(':')) {
       if (pseudo.has(name)) return badRequest(`it has ${name} twice`)
       pseudo.set(name, value)
-    } else if (!isHttp2Field(name, value)) return badRequest('a header field has a forbidden character')
-    else {
+    } else {
+      const fault = http2FieldFault(name, value)
+      if (fault !== undefined) return badRequest(fault)
       if (++count > MAX_FIELDS) return edgeError('head_too_large')
       // RFC 9113 section 8.2.3: the parts of a cookie are joined into one field.
       if (name === 'cookie') cookies.push(value)
@@ -79,8 +80,11 @@ function resolveHost(
 }
 
 /** RFC 9113 section 8.2.1: no upper case in names, no whitespace around values. */
-export function isHttp2Field(name: string, value: string): boolean {
-  return isToken(name) && name === name.toLowerCase() && isFieldValue(value) && trimOws(value) === value
+export function http2FieldFault(name: string, value: string): string | undefined {
+  if (!isToken(name) || name !== name.toLowerCase()) return 'the name of a header field has a forbidden character'
+  if (!isFieldValue(value)) return `the value of its header field ${name} has a forbidden character`
+  if (trimOws(value) !== value) return `the value of its header field ${name} begins or ends with white space`
+  return undefined
 }
 
 function isScheme(scheme: string | undefined, expected: string | undefined): boolean {

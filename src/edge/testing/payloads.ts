@@ -68,7 +68,8 @@ const rejected: string[] = [
   `GET /first HTTP/1.1\rHost: a.example\r\r${SMUGGLED}`,
   get('X: y\r\n\n', SMUGGLED),
   get('X: a\r\n\tb\r\n'),
-  `\r\nGET /first HTTP/1.1\r\n${HOST}\r\n`,
+  `\rGET /first HTTP/1.1\r\n${HOST}\r\n`,
+  `\r\n\nGET /first HTTP/1.1\r\n${HOST}\r\n`,
   `\nGET /first HTTP/1.1\r\n${HOST}\r\n`,
   // Hosts.
   'GET /first HTTP/1.1\r\n\r\n',
@@ -160,6 +161,7 @@ const forwarded: Payload[] = [
   },
   { bytes: get('Connection: close\r\n', SMUGGLED), forwardedRequests: 1 },
   { bytes: `GET http://a.example/first HTTP/1.1\r\n${HOST}\r\n`, forwardedRequests: 1 },
+  { bytes: `\r\nGET /first HTTP/1.1\r\n${HOST}\r\n\r\n\r\n${NEXT}`, forwardedRequests: 2 },
   { bytes: `OPTIONS * HTTP/1.1\r\n${HOST}\r\n${NEXT}`, forwardedRequests: 2 },
   { bytes: `GET /first HTTP/1.0\r\n${HOST}\r\n${SMUGGLED}`, forwardedRequests: 1 },
   { bytes: 'GET /first HTTP/1.1\r\nHost: A.EXAMPLE.:80\r\n\r\n', forwardedRequests: 1 },
