@@ -32,7 +32,9 @@ const languages = {
   'grpc-js for Node': {
     missing: false,
     install(dir: string) {
-      execFileSync('npm', ['install', '--prefix', dir, '--no-audit', '--no-fund', GRPC_JS], { stdio: 'ignore' })
+      execFileSync('npm', ['install', '--prefix', dir, '--no-audit', '--no-fund', GRPC_JS], {
+        stdio: 'ignore',
+      })
       copyFileSync(source('grpc_peer.cjs'), join(dir, 'peer.cjs'))
       return [process.execPath, join(dir, 'peer.cjs')]
     },
@@ -66,43 +68,38 @@ function outcomesWith(initial: string): unknown[] {
 }
 
 for (const [name, { missing, install }] of Object.entries(languages))
-  test(
-    `${name} sees the same through Adit as without it, also behind nginx and HAProxy`,
-    { skip: missing },
-    async (t) => {
-      const program = install(createTempDir())
-      const service = await startService(t, program)
-      const platform = await startPlatform(t)
-      const agent = await startAgent(t, platform)
-      await agent.forward({
-        addr: service,
-        url: HOST,
-        schemes: ['http', 'https'],
-        app_protocol: 'http2',
-      })
-      const { http_url, https_url, ca_file } = platform.credentials
-      const port = Number(new URL(http_url).port)
+  test(`${name} sees the same through Adit as without it, also behind nginx and HAProxy`, {
+    skip: missing,
+  }, async (t) => {
+    const program = install(createTempDir())
+    const service = await startService(t, program)
+    const platform = await startPlatform(t)
+    const agent = await startAgent(t, platform)
+    await agent.forward({
+      addr: service,
+      url: HOST,
+      schemes: ['http', 'https'],
+      app_protocol: 'http2',
+    })
+    const { http_url, https_url, ca_file } = platform.credentials
+    const port = Number(new URL(http_url).port)
 
-      await t.test('without Adit', async () => {
-        assert.deepEqual(await callAs(program, `127.0.0.1:${service}`), EXPECTED)
+    await t.test('without Adit', async () => {
+      assert.deepEqual(await callAs(program, `127.0.0.1:${service}`), EXPECTED)
+    })
+    await t.test('over TLS', async () => {
+      assert.deepEqual(await callAs(program, `127.0.0.1:${new URL(https_url).port}`, ca_file), EXPECTED)
+    })
+    await t.test('without TLS', async () => {
+      assert.deepEqual(await callAs(program, `127.0.0.1:${port}`), EXPECTED)
+    })
+    for (const [proxy, start] of Object.entries({ nginx: startGrpcNginx, haproxy: startGrpcHaproxy })) {
+      const skip = reasonToSkip(proxy as 'nginx' | 'haproxy')
+      await t.test(`behind ${proxy}`, { skip }, async (t) => {
+        assert.deepEqual(await callAs(program, await start(t, port)), EXPECTED)
       })
-      await t.test('over TLS', async () => {
-        assert.deepEqual(
-          await callAs(program, `127.0.0.1:${new URL(https_url).port}`, ca_file),
-          EXPECTED,
-        )
-      })
-      await t.test('without TLS', async () => {
-        assert.deepEqual(await callAs(program, `127.0.0.1:${port}`), EXPECTED)
-      })
-      for (const [proxy, start] of Object.entries({ nginx: startGrpcNginx, haproxy: startGrpcHaproxy })) {
-        const skip = reasonToSkip(proxy as 'nginx' | 'haproxy')
-        await t.test(`behind ${proxy}`, { skip }, async (t) => {
-          assert.deepEqual(await callAs(program, await start(t, port)), EXPECTED)
-        })
-      }
-    },
-  )
+    }
+  })
 
 async function startService(t: TestContext, [command, ...args]: readonly string[]): Promise<number> {
   const child = spawn(command!, [...args, 'serve'], { stdio: ['pipe', 'pipe', 'inherit'] })

@@ -62,7 +62,9 @@ function serve() {
       for (let count = 0; count < 1000; count++) call.write(call.request)
       call.end()
     },
-    Chat: (call) => call.pipe(call),
+    Chat(call) {
+      call.pipe(call)
+    },
   })
   server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (_error, port) =>
     console.log(port),
@@ -145,4 +147,4 @@ async function call(target, authority, ca) {
 
 const [, , command, ...args] = process.argv
 if (command === 'serve') serve()
-else call(...args)
+else void call(...args)

@@ -1,84 +1,198 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
-import { createServer as createHttp2Server } from 'node:http2'
+import {
+  createServer as createHttpServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import {
+  connect as connectHttp2,
+  constants,
+  createServer as createHttp2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from 'node:http2'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { test } from 'node:test'
+import type { Readable, Writable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
-import { startHttp, startTcp } from '../../../test/support/local-server.ts'
+import { listen, startHttp, startTcp } from '../../../test/support/local-server.ts'
 import { createRandom } from '../../../test/support/random.ts'
 import { startEdge } from '../testing/edge.ts'
+import { startHttp2Tap } from '../testing/http2-tap.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
-test('300 random transfers complete in both directions, and a dying upstream is always visible', async (t) => {
-  const { seed, below: random } = createRandom()
-  console.log(`seed ${seed}`)
-  const pool = randomBytes(4 * 1024 * 1024 + 300)
-  // The response is a slice of the pool in either framing, after the complete request body was hashed.
-  const upstream = await startHttp(t, (request, response) => {
-    const url = new URL(request.url ?? '/', 'http://upstream')
-    const number = (name: string) => Number(url.searchParams.get(name))
-    const [offset, size, dies] = [number('offset'), number('size'), number('dies')]
-    const hash = createHash('sha256')
-    request.on('data', (chunk) => hash.update(chunk))
-    request.on('error', () => {})
-    request.on('end', () => {
-      const headers: Record<string, string | number> = { 'X-Sum': hash.digest('hex') }
-      if (url.searchParams.has('sized')) headers['Content-Length'] = size
-      response.writeHead(200, headers)
-      if (dies > 0) {
-        response.write(pool.subarray(offset, offset + Math.floor(size / 2)))
-        setTimeout(() => response.socket?.destroy(), 2)
-      } else response.end(pool.subarray(offset, offset + size))
-    })
-  })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
+const PROTOCOLS = ['HTTP/1.1', 'HTTP/2'] as const
+type Protocol = (typeof PROTOCOLS)[number]
 
-  const transfer = (n: number) =>
-    new Promise<void>((resolve, reject) => {
-      const small = random(3) === 0
-      const [offset, dies, sized] = [random(300), n % 10 === 0 ? 1 : 0, random(2)]
-      const up = random(small ? 2000 : 4 * 1024 * 1024)
-      // An empty body is complete however the upstream ends.
-      const down = dies + random(small ? 2000 : 4 * 1024 * 1024)
-      const body = pool.subarray(offset, offset + up)
-      const request = httpRequest({
-        port,
-        host: '127.0.0.1',
-        method: 'POST',
-        path: `/?offset=${offset}&size=${down}&dies=${dies}${sized ? '&sized' : ''}`,
-        headers: { Host: HOST, ...(random(2) ? { 'Content-Length': up } : {}) },
-        agent: false,
-      })
-      const check = (complete: boolean, reason: string) => {
-        if (complete === (dies === 0)) resolve()
-        else reject(new Error(`transfer ${n} (${up} up, ${down} down, dies ${dies}): ${reason}`))
-      }
-      request.on('error', (error) => check(false, String(error)))
-      request.on('response', (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', (error) => check(false, String(error)))
-        response.on('end', () => {
-          try {
-            assert.equal(response.headers['x-sum'], sha(body), 'the upload')
-            if (dies === 0)
-              assert.equal(sha(Buffer.concat(chunks)), sha(pool.subarray(offset, offset + down)))
-            check(response.complete, 'a clean end')
-          } catch (error) {
-            reject(error as Error)
-          }
-        })
-      })
-      request.end(body)
+/** Random bytes; every body is a slice of them. */
+const pool = randomBytes(4 * 1024 * 1024 + 300)
+
+/** How one transfer goes. The service dies in the middle of the response, or the client in the middle of the upload. */
+interface Transfer {
+  readonly offset: number
+  readonly up: number
+  readonly down: number
+  readonly sized: boolean
+  readonly dies: 'service' | 'client' | undefined
+}
+
+/** What a client saw; undefined when the message was broken off. */
+interface Outcome {
+  readonly sum: string
+  readonly body: string
+}
+
+/** Responds with a slice of the pool in either framing, after the complete request body was hashed. */
+function respond(transfer: Transfer, sum: string, response: ServerResponse | Http2ServerResponse): void {
+  const { offset, down, sized, dies } = transfer
+  response.setHeader('x-sum', sum)
+  if (sized) response.setHeader('content-length', down)
+  const body: Writable = response
+  if (dies === undefined) body.end(pool.subarray(offset, offset + down))
+  else {
+    const socket = 'stream' in response ? response.stream.session?.socket : response.socket
+    body.write(pool.subarray(offset, offset + Math.floor(down / 2)), () => socket?.destroy())
+  }
+}
+
+/** Starts a service; `ended` gets each upload that seemed complete to it. */
+function startService(
+  t: TestContext,
+  protocol: Protocol,
+  ended: (transfer: Transfer) => void,
+): Promise<number> {
+  const listener = (
+    request: IncomingMessage | Http2ServerRequest,
+    response: ServerResponse | Http2ServerResponse,
+  ) => {
+    const transfer: Transfer = JSON.parse(decodeURIComponent(request.url!.slice(1)))
+    const hash = createHash('sha256')
+    const upload: Readable = request
+    upload.on('data', (chunk) => hash.update(chunk))
+    for (const stream of [upload, response]) stream.on('error', () => {})
+    upload.on('end', () => {
+      // Node also emits it for a stream that was reset.
+      if ('stream' in request && request.stream.rstCode) return
+      ended(transfer)
+      respond(transfer, hash.digest('hex'), response)
     })
-  for (let n = 0; n < 300; n += 6) await Promise.all([0, 1, 2, 3, 4, 5].map((m) => transfer(n + m)))
-})
+  }
+  return listen(t, protocol === 'HTTP/2' ? createHttp2Server(listener) : createHttpServer(listener))
+}
+
+const pathOf = (transfer: Transfer) => `/${encodeURIComponent(JSON.stringify(transfer))}`
+
+/** The upload, without its second half when the client dies. */
+function uploadOf({ offset, up, dies }: Transfer): Buffer {
+  return pool.subarray(offset, offset + (dies === 'client' ? Math.floor(up / 2) : up))
+}
+
+const clients = {
+  async 'HTTP/1.1'(_t: TestContext, port: number, transfer: Transfer): Promise<Outcome | undefined> {
+    const request = httpRequest({
+      port,
+      host: '127.0.0.1',
+      method: 'POST',
+      path: pathOf(transfer),
+      headers: { Host: HOST, ...(transfer.sized && { 'Content-Length': transfer.up }) },
+      agent: false,
+    })
+    request.on('error', () => {})
+    if (transfer.dies === 'client') request.write(uploadOf(transfer), () => request.destroy())
+    else request.end(uploadOf(transfer))
+    try {
+      const [response] = await once(request, 'response')
+      const body = Buffer.concat(await response.toArray())
+      return { sum: response.headers['x-sum'], body: sha(body) }
+    } catch {
+      return undefined
+    }
+  },
+  async 'HTTP/2'(t: TestContext, port: number, transfer: Transfer): Promise<Outcome | undefined> {
+    const tap = await startHttp2Tap(t, port)
+    const session = connectHttp2(`http://127.0.0.1:${tap.port}`)
+    session.on('error', () => {})
+    const stream = session.request(
+      {
+        ':authority': HOST,
+        ':method': 'POST',
+        ':path': pathOf(transfer),
+        ...(transfer.sized && { 'content-length': transfer.up }),
+      },
+      // A stream that waits for trailers is reset without an end.
+      { waitForTrailers: transfer.dies === 'client' },
+    )
+    stream.on('error', () => {})
+    let sum = ''
+    stream.on('response', (headers) => {
+      sum = String(headers['x-sum'])
+    })
+    const chunks: Buffer[] = []
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    if (transfer.dies === 'client')
+      stream.write(uploadOf(transfer), () => stream.close(constants.NGHTTP2_CANCEL))
+    else stream.end(uploadOf(transfer))
+    await new Promise((resolve) => stream.once('close', resolve))
+    session.destroy()
+    // By the frames alone: a client need not count bytes.
+    const complete = tap
+      .fromServer()
+      .flat()
+      .some((frame) => frame.endsWith('END_STREAM'))
+    return complete ? { sum, body: sha(Buffer.concat(chunks)) } : undefined
+  },
+}
+
+for (const client of PROTOCOLS)
+  for (const service of PROTOCOLS)
+    test(`60 random transfers from ${client} to ${service} complete in both directions, and whoever dies is noticed`, async (t) => {
+      const { seed, below: random } = createRandom()
+      t.diagnostic(`SEED=${seed}`)
+      const ended: Transfer[] = []
+      const forwardsProto = service === 'HTTP/2' ? 'http2' : 'http1'
+      const upstream = await startService(t, service, (transfer) => ended.push(transfer))
+      const tunnels = new TestTunnels().add(HOST, createLocalTunnel(upstream, { forwardsProto }))
+      const { port } = await startEdge(t, tunnels)
+
+      const transfer = async (n: number) => {
+        const small = random(3) === 0
+        const size = () => random(small ? 2000 : 2 * 1024 * 1024)
+        const dies = n % 10 === 0 ? 'service' : n % 10 === 5 ? 'client' : undefined
+        // An empty body is complete however its sender ends.
+        const least = dies === undefined ? 0 : 2
+        const plan: Transfer = {
+          offset: random(300),
+          up: least + size(),
+          down: least + size(),
+          sized: random(2) === 0,
+          dies,
+        }
+        const outcome = await clients[client](t, port, plan)
+
+        const label = JSON.stringify(plan)
+        if (dies !== undefined) assert.equal(outcome, undefined, `looks complete: ${label}`)
+        else {
+          const body = sha(pool.subarray(plan.offset, plan.offset + plan.down))
+          assert.deepEqual(outcome, { sum: sha(uploadOf(plan)), body }, label)
+        }
+      }
+      // One that dies is alone, since it may end the connection that the others share.
+      for (let n = 0; n < 60; n += 5) {
+        await transfer(n)
+        await Promise.all([1, 2, 3, 4].map((m) => transfer(n + m)))
+      }
+      assert.deepEqual(
+        ended.filter(({ dies }) => dies === 'client'),
+        [],
+      )
+    })
 
 test('an upload arrives complete at an HTTP/2 upstream, which reads it long after the edge has', async (t) => {
   const body = randomBytes(8 * 1024 * 1024)

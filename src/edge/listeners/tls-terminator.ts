@@ -86,7 +86,9 @@ export class TlsTerminator {
     }
     this.#server = createServer({
       ...this.#contextOptions(),
-      ...(http ? { ALPNProtocols: this.#allowsLegacyTls ? HTTP1_PROTOCOLS : ['h2', ...HTTP1_PROTOCOLS] } : {}),
+      ...(http
+        ? { ALPNProtocols: this.#allowsLegacyTls ? HTTP1_PROTOCOLS : ['h2', ...HTTP1_PROTOCOLS] }
+        : {}),
       requestCert: this.#requestsCertificate,
       rejectUnauthorized: clientVerification === undefined,
       handshakeTimeout,

@@ -81,7 +81,8 @@ function resolveHost(
 
 /** RFC 9113 section 8.2.1: no upper case in names, no whitespace around values. */
 export function http2FieldFault(name: string, value: string): string | undefined {
-  if (!isToken(name) || name !== name.toLowerCase()) return 'the name of a header field has a forbidden character'
+  if (!isToken(name) || name !== name.toLowerCase())
+    return 'the name of a header field has a forbidden character'
   if (!isFieldValue(value)) return `the value of its header field ${name} has a forbidden character`
   if (trimOws(value) !== value) return `the value of its header field ${name} begins or ends with white space`
   return undefined
