@@ -95,7 +95,9 @@ test('every route requires a key, rejects other methods and responds in both dia
     }
 
     const allowed = methods.get(route.path)!
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'].filter((name) => !allowed.has(name))) {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'].filter(
+      (name) => !allowed.has(name),
+    )) {
       const answer = await assertRejected(
         api,
         () => api.call(method, path, method === 'GET' || method === 'QUERY' ? {} : { body: {} }),

@@ -31,7 +31,7 @@ function startHttp2Service(t: TestContext, respond: (stream: ServerHttp2Stream) 
 /** An edge with a tap on each side. */
 async function startTapped(t: TestContext, service: number, forwardsProto: 'http1' | 'http2') {
   const upstream = await startHttp2Tap(t, service)
-  const tunnel = createLocalTunnel(upstream.port, { forwardsProto })
+  const tunnel = createLocalTunnel(upstream.port, { forwardsProto, options: { compression: true } })
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
   const client = await startHttp2Tap(t, port)
   const session = connectHttp2(`http://127.0.0.1:${client.port}`)
@@ -92,6 +92,17 @@ test('an empty response of an HTTP/1.1 upstream ends with its head for an HTTP/2
   const { headers } = await send()
 
   assert.equal(headers['content-length'], '0')
+  assert.deepEqual(client.fromServer(), [['HEADERS END_STREAM']])
+})
+
+test('a response that ends with its head is not compressed', async (t) => {
+  const head = { ':status': 200, 'content-type': 'text/plain' }
+  const service = await startHttp2Service(t, (stream) => stream.respond(head, { endStream: true }))
+  const { client, send } = await startTapped(t, service, 'http2')
+
+  const { headers } = await send({ 'accept-encoding': 'gzip' })
+
+  assert.ok(!('content-encoding' in headers))
   assert.deepEqual(client.fromServer(), [['HEADERS END_STREAM']])
 })
 

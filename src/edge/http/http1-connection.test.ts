@@ -306,6 +306,8 @@ test('empty lines before a request line are ignored, also in pieces and between 
   await client.untilText('/fourth')
 
   assert.equal(client.text.match(/HTTP\/1\.1 200/g)?.length, 4)
-  const bare = await openRawClient(t, port).write(`\n${head('/')}`).untilClosed()
+  const bare = await openRawClient(t, port)
+    .write(`\n${head('/')}`)
+    .untilClosed()
   assert.match(bare.text, /^HTTP\/1\.1 400/)
 })

@@ -287,7 +287,10 @@ test('a forbidden field that the HTTP/2 library accepts is rejected, not repaire
       Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), headersFrame([...base, ['x-a', value]])]),
     )
 
-    await eventually(() => received.includes('header field x-a begins or ends with white space'), `${JSON.stringify(value)} is rejected`)
+    await eventually(
+      () => received.includes('header field x-a begins or ends with white space'),
+      `${JSON.stringify(value)} is rejected`,
+    )
   }
   assert.equal(requests, 0)
 })
