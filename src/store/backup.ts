@@ -18,7 +18,8 @@ import { appendDigest, BackupError, verifyDigest } from './backup-digest.ts'
 import { dumpPostgres, loadPostgres } from './backup-postgres.ts'
 import { NewerSchema } from './migrations.ts'
 import { migrations } from './schema.ts'
-import { DATABASE_FILE, isDiskFull } from './sqlite.ts'
+import { DATABASE_FILE } from './sqlite.ts'
+import { isDiskFull } from './sqlite-errors.ts'
 
 /** The database to back up or to restore into, identified as for `openStore`. */
 export interface BackupOptions {

@@ -11,7 +11,8 @@ import { type Migrator, migrate } from './migrations.ts'
 import { ROW_COLUMNS } from './rows.ts'
 import { migrations } from './schema.ts'
 import type { Engine, Sql, SqlRecord, SqlValue } from './sql.ts'
-import { isEnvironmentError, SqliteEngine } from './sqlite.ts'
+import { SqliteEngine } from './sqlite.ts'
+import { isEnvironmentError } from './sqlite-errors.ts'
 import { StoreUnavailable } from './store.ts'
 
 /** The name of the copy in the data directory. */

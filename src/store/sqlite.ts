@@ -1,30 +1,29 @@
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, openSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { setTimeout as delay } from 'node:timers/promises'
+import { DatabaseSync } from 'node:sqlite'
 import { createDirectory } from '../base/create-directory.ts'
 import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
-import { SELECT_HEAD, toHead } from './changes.ts'
 import type { Migrator } from './migrations.ts'
 import type { Dialect, Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
+import { MAX_WAL_BYTES } from './sqlite-writer.ts'
+import { SqliteWriterThread } from './sqlite-writer-thread.ts'
 import { StoreUnavailable } from './store.ts'
 
 /** The name of the embedded database in the data directory. */
 export const DATABASE_FILE = 'adit.db'
 
-const BUSY_TIMEOUT_MS = 5_000
+// Only a start waits: for another process that starts at the same time.
+const OPEN_TIMEOUT_MS = 5_000
 const POLL_INTERVAL_MS = 200
 // Decision 95: holds the working set of a million resources; most databases are a hundredth of that.
-const WRITER_CACHE_KIB = 512 * 1024
-// The read connection serves only scans, and reads during a write transaction.
-const READER_CACHE_KIB = 8 * 1024
-// A copy is written in full when it cannot be brought up to date.
-const COPY_CACHE_KIB = 64 * 1024
-const MAX_WAL_BYTES = 32 * 1024 * 1024
-// 16 MiB: small enough to bound the log, large enough that a page changed many times is checkpointed once.
-const CHECKPOINT_PAGES = 4_096
+const READER_CACHE_KIB = 448 * 1024
+const SCANNER_CACHE_KIB = 8 * 1024
+/** After this long without a commit the log is checkpointed, if it is larger than `MAX_IDLE_WAL_BYTES`. */
+const IDLE_MS = 1_000
+const MAX_IDLE_WAL_BYTES = 256 * 1024
 // Below this the next commit group may not fit.
 const MIN_FREE_BYTES = 1024 * 1024
 
@@ -38,29 +37,35 @@ export const sqliteDialect: Dialect = {
   unnest: 'SELECT value FROM json_each(?)',
 }
 
-/** An embedded database in one file: one write connection, and one read connection for scans and for reads during a write. */
+/**
+ * An embedded database in one file. Reads are answered at once in the calling thread, and never wait for a write: in WAL mode
+ * they see the last commit. What writes runs in a thread of its own, which waits for the disk and for other processes.
+ */
 export class SqliteEngine implements Engine, Migrator {
   readonly dialect = sqliteDialect
   readonly reader: Sql
   readonly #file: string
   readonly #log: Logger
-  readonly #writeConnection: SqliteConnection
+  readonly #writer: SqliteWriterThread
   readonly #readConnection: SqliteConnection
+  readonly #scanConnection: SqliteConnection
 
   #closed = false
   #viewOpen = false
+  #idleTimer: NodeJS.Timeout | undefined
 
   /** Without `durable`, commits survive a crash of the process but not always a power failure. */
   constructor(file: string, log: Logger, { durable = true } = {}) {
     this.#file = file
     this.#log = log
+    this.#writer = new SqliteWriterThread({ file, durable })
     try {
       createDirectory(dirname(file), 0o700)
       // Created here and not by SQLite, so that neither the file nor its log is ever readable by others.
       closeSync(openSync(file, 'a', 0o600))
       chmodSync(file, 0o600)
-      this.#writeConnection = openWriteConnection(file, durable)
-      this.#readConnection = openReadConnection(file)
+      this.#readConnection = openReadConnection(file, READER_CACHE_KIB)
+      this.#scanConnection = openReadConnection(file, SCANNER_CACHE_KIB)
     } catch (error) {
       throw new StoreUnavailable(`The database ${file} cannot be used: ${errorMessage(error)}.`, {
         cause: error,
@@ -70,42 +75,32 @@ export class SqliteEngine implements Engine, Migrator {
       get: (text, ...values) => this.#openView().get(text, ...values),
       all: (text, ...values) => this.#openView().all(text, ...values),
       tuples: (text, ...values) => this.#openView().tuples(text, ...values),
-      scan: (text, ...values) => this.#scanConnection().tuples(text, ...values),
+      // Its own small cache leaves the other to what is read again.
+      scan: (text, ...values) => this.#scanConnection.tuples(text, ...values),
       run: (text, ...values) => this.#readConnection.run(text, ...values),
       apply: (...changes) => this.#readConnection.apply(...changes),
     }
   }
 
   async begin(): Promise<WriteTransaction> {
-    if (this.#closed) throw new StoreUnavailable('The store is closed.')
-    await this.#beginImmediate()
-    try {
-      // The write lock covers the whole database, so reading the head is enough.
-      return new SqliteTransaction(
-        this.#writeConnection,
-        toHead(this.#writeConnection.get(SELECT_HEAD)),
-        () => this.#truncateWal(),
-      )
-    } catch (error) {
-      this.#writeConnection.run('ROLLBACK')
-      throw error
-    }
+    const head = await this.#writer.call('begin')
+    return new SqliteTransaction(this.#writer, head, (logBytes) => this.#onCommit(logBytes))
   }
 
   async runExclusive<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    await this.#beginImmediate()
+    await this.#writer.call('beginExclusive')
     try {
-      const value = await work(this.#writeConnection)
-      this.#writeConnection.run('COMMIT')
+      const value = await work(new SqliteWriterSql(this.#writer))
+      this.#onCommit(await this.#writer.call('commit'))
       return value
     } catch (error) {
-      if (this.#writeConnection.database.isTransaction) this.#writeConnection.run('ROLLBACK')
+      await this.#writer.call('rollback').catch(() => {})
       throw error
     }
   }
 
   watch(onCommit: () => void): { stop(): void } {
-    const readVersion = () => this.#writeConnection.get('PRAGMA data_version')?.data_version
+    const readVersion = () => this.#readConnection.get('PRAGMA data_version')?.data_version
     let lastVersion: SqlValue | undefined
     const timer = setInterval(() => {
       try {
@@ -131,33 +126,31 @@ export class SqliteEngine implements Engine, Migrator {
       )
   }
 
+  /**
+   * Keeps the log and its index for the next start, which needs them even on a full disk (decision 140): SQLite deletes them
+   * with the last connection, unless that connection is read-only and has been used.
+   */
   async close(): Promise<void> {
     if (this.#closed) return
-    this.#closeView()
     this.#closed = true
-    this.#checkpoint()
-    this.#writeConnection.database.close()
+    clearTimeout(this.#idleTimer)
+    this.#closeView()
+    await this.#checkpoint()
+    await this.#writer.close().catch(() => {})
     this.#readConnection.database.close()
+    this.#scanConnection.database.close()
   }
 
   /**
-   * A connection that reads the latest commit. Between transactions that is the write connection, whose page cache is
-   * warm; the read connection would reload its pages after every commit. All reads of one event loop iteration share one
-   * read transaction, since SQLite acquires and releases its file locks with system calls for each (decision 95).
+   * All reads of one event loop iteration share one read transaction, since SQLite acquires and releases its file locks with
+   * system calls for each (decision 95).
    */
   #openView(): SqliteConnection {
-    if (this.#viewOpen) return this.#writeConnection
+    if (this.#viewOpen) return this.#readConnection
     if (this.#closed) throw new StoreUnavailable('The store is closed.')
-    if (this.#writeConnection.database.isTransaction) return this.#readConnection
-    this.#writeConnection.run('BEGIN')
+    this.#readConnection.run('BEGIN')
     this.#viewOpen = true
     setImmediate(this.#closeView)
-    return this.#writeConnection
-  }
-
-  /** The read connection has the small cache. */
-  #scanConnection(): SqliteConnection {
-    if (this.#closed) throw new StoreUnavailable('The store is closed.')
     return this.#readConnection
   }
 
@@ -165,191 +158,82 @@ export class SqliteEngine implements Engine, Migrator {
     if (!this.#viewOpen) return
     this.#viewOpen = false
     try {
-      this.#writeConnection.run('COMMIT')
+      this.#readConnection.run('COMMIT')
     } catch (error) {
       this.#log.warn({ err: error }, 'ending a read transaction failed')
     }
   }
 
-  /** Waits for the transaction of another process without blocking the event loop, as SQLite's busy timeout would. */
-  async #beginImmediate(): Promise<void> {
-    const deadline = performance.now() + BUSY_TIMEOUT_MS
-    for (;;) {
-      try {
-        this.#closeView()
-        this.#writeConnection.run('BEGIN IMMEDIATE')
-        return
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) throw error
-        await delay(1 + Math.random() * 9)
-      }
-    }
+  #onCommit(logBytes: number): void {
+    // The view may be older than the commit.
+    this.#closeView()
+    clearTimeout(this.#idleTimer)
+    if (this.#closed || logBytes <= MAX_IDLE_WAL_BYTES) return
+    if (logBytes > MAX_WAL_BYTES) void this.#checkpoint()
+    else this.#idleTimer = setTimeout(() => void this.#checkpoint(), IDLE_MS).unref()
   }
 
-  /**
-   * Checkpoints the log, and keeps the log and its index allocated for the next start, which needs them even on a full
-   * disk (decision 140). SQLite deletes them with the last connection, unless that connection is read-only and has been
-   * used.
-   */
-  #checkpoint(): void {
+  async #checkpoint(): Promise<void> {
     try {
-      this.#writeConnection.get('PRAGMA wal_checkpoint(PASSIVE)')
-      this.#readConnection.get('SELECT 1 FROM sqlite_schema')
+      await this.#writer.call('checkpoint')
     } catch (error) {
-      this.#log.warn({ err: error }, 'write-ahead log not checkpointed at close')
-    }
-  }
-
-  /** SQLite checkpoints automatically, but never truncates the log, and not past pages that others still read. */
-  #truncateWal(): void {
-    try {
-      if (statSync(`${this.#file}-wal`).size > MAX_WAL_BYTES)
-        this.#writeConnection.get('PRAGMA wal_checkpoint(TRUNCATE)')
-    } catch (error) {
-      this.#log.warn({ err: error }, 'write-ahead log not truncated')
+      this.#log.warn({ err: error }, 'write-ahead log not checkpointed')
     }
   }
 }
 
-function openWriteConnection(file: string, durable: boolean): SqliteConnection {
-  // No busy timeout: it would block the event loop (see #beginImmediate).
-  const database = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false })
-  const connection = new SqliteConnection(database)
+function openReadConnection(file: string, cacheKib: number): SqliteConnection {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: OPEN_TIMEOUT_MS })
   try {
-    // The first switch to WAL needs exclusive access to the file, so waiting is right here.
-    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    const journal = connection.get('PRAGMA journal_mode = WAL')?.journal_mode
-    if (journal !== 'wal') throw new Error(`its journal mode is ${journal} and cannot be made wal`)
-    // Savepoint journals stay in memory: nothing is written outside of the data directory (P61).
-    database.exec(`PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -${WRITER_CACHE_KIB};
-      PRAGMA journal_size_limit = ${MAX_WAL_BYTES}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
-    // Anything less may lose acknowledged writes in a power failure (P2).
-    const synchronous = connection.get('PRAGMA synchronous')?.synchronous
-    if (synchronous !== 2) throw new Error(`it reports synchronous=${synchronous} instead of FULL`)
-    if (!durable) database.exec(`PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${COPY_CACHE_KIB}`)
-    database.exec('PRAGMA busy_timeout = 0')
+    database.exec(`PRAGMA cache_size = -${cacheKib}; SELECT 1 FROM sqlite_schema`)
+    return new SqliteConnection(database)
   } catch (error) {
     database.close()
     throw error
   }
-  return connection
 }
 
-function openReadConnection(file: string): SqliteConnection {
-  const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
-  database.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`)
-  return new SqliteConnection(database)
-}
+/** The statements of a transaction, which the thread of the writer runs in order. */
+class SqliteWriterSql implements Sql {
+  protected readonly writer: SqliteWriterThread
 
-class SqliteConnection implements Sql {
-  readonly database: DatabaseSync
-  readonly #statements = new Map<string, StatementSync>()
-  readonly #tupleStatements = new Map<string, StatementSync>()
-
-  constructor(database: DatabaseSync) {
-    this.database = database
+  constructor(writer: SqliteWriterThread) {
+    this.writer = writer
   }
 
-  get(text: string, ...values: SqlValue[]): SqlRecord | undefined {
-    try {
-      return this.#statement(text).get(...values) as SqlRecord | undefined
-    } catch (error) {
-      throw translateError(error)
-    }
+  get(text: string, ...values: SqlValue[]): Promise<SqlRecord | undefined> {
+    return this.writer.call('get', text, ...values)
   }
 
-  all(text: string, ...values: SqlValue[]): SqlRecord[] {
-    try {
-      return this.#statement(text).all(...values) as SqlRecord[]
-    } catch (error) {
-      throw translateError(error)
-    }
+  all(text: string, ...values: SqlValue[]): Promise<SqlRecord[]> {
+    return this.writer.call('all', text, ...values)
   }
 
-  tuples(text: string, ...values: SqlValue[]): SqlValue[][] {
-    try {
-      let statement = this.#tupleStatements.get(text)
-      if (!statement) {
-        statement = this.database.prepare(text)
-        statement.setReturnArrays(true)
-        this.#tupleStatements.set(text, statement)
-      }
-      // The types of Node do not know what setReturnArrays changes.
-      const rows: unknown[] = statement.all(...values)
-      return rows as SqlValue[][]
-    } catch (error) {
-      throw translateError(error)
-    }
+  tuples(text: string, ...values: SqlValue[]): Promise<SqlValue[][]> {
+    return this.writer.call('tuples', text, ...values)
   }
 
-  scan(text: string, ...values: SqlValue[]): SqlValue[][] {
-    return this.tuples(text, ...values)
+  scan(text: string, ...values: SqlValue[]): Promise<SqlValue[][]> {
+    return this.writer.call('scan', text, ...values)
   }
 
-  run(text: string, ...values: SqlValue[]): number {
-    try {
-      return Number(this.#statement(text).run(...values).changes)
-    } catch (error) {
-      throw translateError(error)
-    }
+  run(text: string, ...values: SqlValue[]): Promise<number> {
+    return this.writer.call('run', text, ...values)
   }
 
-  apply(...changes: SqlChange[]): number[] {
-    return changes.map((change) => {
-      if ('text' in change) return this.run(change.text, ...change.values)
-      const { table, columns, rows, conflict = '' } = change
-      const placeholders = columns.map(() => '?').join(', ')
-      const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${placeholders}) ${conflict}`
-      let inserted = 0
-      for (const row of rows) inserted += this.run(text, ...row)
-      return inserted
-    })
-  }
-
-  #statement(text: string): StatementSync {
-    let statement = this.#statements.get(text)
-    if (!statement) {
-      statement = this.database.prepare(text)
-      this.#statements.set(text, statement)
-    }
-    return statement
+  apply(...changes: SqlChange[]): Promise<number[]> {
+    return this.writer.call('apply', ...changes)
   }
 }
 
-class SqliteTransaction implements WriteTransaction {
-  readonly #connection: SqliteConnection
-  readonly #onCommit: () => void
+class SqliteTransaction extends SqliteWriterSql implements WriteTransaction {
   readonly head: Head
-  #hasSavepoint = false
+  readonly #onCommit: (logBytes: number) => void
 
-  constructor(connection: SqliteConnection, head: Head, onCommit: () => void) {
-    this.#connection = connection
+  constructor(writer: SqliteWriterThread, head: Head, onCommit: (logBytes: number) => void) {
+    super(writer)
     this.head = head
     this.#onCommit = onCommit
-  }
-
-  get(text: string, ...values: SqlValue[]): SqlRecord | undefined {
-    return this.#connection.get(text, ...values)
-  }
-
-  all(text: string, ...values: SqlValue[]): SqlRecord[] {
-    return this.#connection.all(text, ...values)
-  }
-
-  tuples(text: string, ...values: SqlValue[]): SqlValue[][] {
-    return this.#connection.tuples(text, ...values)
-  }
-
-  scan(text: string, ...values: SqlValue[]): SqlValue[][] {
-    return this.#connection.scan(text, ...values)
-  }
-
-  run(text: string, ...values: SqlValue[]): number {
-    return this.#connection.run(text, ...values)
-  }
-
-  apply(...changes: SqlChange[]): number[] {
-    return this.#connection.apply(...changes)
   }
 
   /** The monotonic clock of the machine, which all processes on this file share and which cannot be set (P54). */
@@ -357,85 +241,19 @@ class SqliteTransaction implements WriteTransaction {
     return Number(process.hrtime.bigint() / 1_000_000n)
   }
 
-  savepoint(): void {
-    // One at a time: SQLite copies every page touched under a savepoint once for each open savepoint.
-    if (this.#hasSavepoint) this.#connection.run('RELEASE call')
-    this.#connection.run('SAVEPOINT call')
-    this.#hasSavepoint = true
+  savepoint(): Promise<void> {
+    return this.writer.call('savepoint')
   }
 
-  rollbackToSavepoint(): void {
-    this.#connection.run('ROLLBACK TO call')
+  rollbackToSavepoint(): Promise<void> {
+    return this.writer.call('rollbackToSavepoint')
   }
 
   async commit(): Promise<void> {
-    this.#connection.run('COMMIT')
-    this.#onCommit()
+    this.#onCommit(await this.writer.call('commit'))
   }
 
   async rollback(): Promise<void> {
-    // A full disk or a failed read has already ended the transaction.
-    if (!this.#connection.database.isTransaction) return
-    try {
-      this.#connection.run('ROLLBACK')
-    } catch {
-      // SQLite rolls it back when the file is next opened for writing.
-    }
+    await this.writer.call('rollback').catch(() => {})
   }
-}
-
-interface SqliteError extends Error {
-  readonly errcode: number
-}
-
-// Primary result codes: https://sqlite.org/rescode.html
-const BUSY = 5
-const CORRUPT = 11
-const FULL = 13
-const NOT_A_DATABASE = 26
-const UNAVAILABLE_REASONS: Readonly<Record<number, string>> = {
-  [BUSY]: 'another process has held it for too long',
-  6: 'another process has locked it',
-  7: 'there is not enough memory',
-  8: 'it is read-only',
-  9: 'the operation was interrupted',
-  10: 'reading or writing it failed',
-  [CORRUPT]: 'its file is damaged',
-  [FULL]: 'the disk is full',
-  14: 'its file cannot be opened',
-  15: 'its lock files cannot be used',
-  [NOT_A_DATABASE]: 'its file is not a database',
-}
-
-function translateError(error: unknown): unknown {
-  const { code, errcode, message } = error as SqliteError & { code?: string }
-  if (code === 'ERR_INVALID_STATE') return new StoreUnavailable('The store is closed.')
-  const reason = code === 'ERR_SQLITE_ERROR' ? UNAVAILABLE_REASONS[errcode & 0xff] : undefined
-  if (reason === undefined) return error
-  return new StoreUnavailable(`The database cannot be used: ${reason} (${message}).`, { cause: error })
-}
-
-function isBusy(error: unknown): boolean {
-  return primaryResultCode(error) === BUSY
-}
-
-/** Whether a write to a database or a plain file failed because the disk is full. */
-export function isDiskFull(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException
-  return primaryResultCode(error) === FULL || code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
-}
-
-/** Whether a failure comes from the machine (memory, disk, permissions, locks) and not from the content of the file. */
-export function isEnvironmentError(error: unknown): boolean {
-  const code = primaryResultCode(error)
-  return code !== undefined && code in UNAVAILABLE_REASONS && code !== CORRUPT && code !== NOT_A_DATABASE
-}
-
-/** The primary result code of the SQLite error that caused this one, if any. */
-function primaryResultCode(error: unknown): number | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { errcode } = cause as Partial<SqliteError>
-    if (errcode !== undefined) return errcode & 0xff
-  }
-  return undefined
 }

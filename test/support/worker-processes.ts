@@ -10,7 +10,8 @@ export function signalServer(controlPid: number, signal: 'SIGSTOP' | 'SIGCONT'):
   for (const pid of [controlPid, ...childrenOf(controlPid)]) process.kill(pid, signal)
 }
 
-function childrenOf(pid: number): number[] {
+/** The child processes of a process. */
+export function childrenOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
   return children.split(' ').filter(Boolean).map(Number)
 }
