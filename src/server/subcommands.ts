@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { formatTimestamp, systemClock } from '../base/clock.ts'
 import { CommandFailure, findCommand, takeFlags } from '../base/command-line.ts'
 import { describeFileError } from '../base/file-error.ts'
@@ -400,6 +401,32 @@ export const subcommands: readonly Subcommand[] = [
           `WARNING:  ${file} has no digest, as backups of earlier releases: changed bytes in it would not be noticed.\n`,
         )
       print(`Restored from ${file}. Put the master key back, then start the server.`)
+    },
+  },
+  {
+    words: ['repair'],
+    help: 'say what a damaged database has lost; with --accept-loss use what is left, and keep copies of all files',
+    examples: ['adit server repair', 'adit server repair --accept-loss'],
+    switches: ['accept-loss'],
+    async run(_args, settings, switches) {
+      if (settings.databaseUrl !== undefined)
+        throw new CommandFailure('A PostgreSQL database is repaired with its own tools, or from a backup.')
+      const { describeLoss, repairDatabase } = await loadStore()
+      const { dataDir } = settings
+      const loss = describeLoss(dataDir)
+      if (loss === undefined) {
+        print('The database has everything that it had confirmed.')
+        return
+      }
+      if (!switches.has('accept-loss'))
+        throw new CommandFailure(
+          `${loss}. Restore a backup into an empty data directory (adit server restore), or go on without what is missing: adit server repair --accept-loss`,
+        )
+      const name = `damaged-${formatTimestamp(systemClock.now()).replaceAll(':', '-')}`
+      repairDatabase(dataDir, name)
+      print(
+        `The database is used again as it is: ${loss}. All files as they were are in ${join(dataDir, name)}. A server that runs sees it within seconds.`,
+      )
     },
   },
   {

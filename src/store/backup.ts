@@ -16,9 +16,11 @@ import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
 import { appendDigest, BackupError, verifyDigest } from './backup-digest.ts'
 import { dumpPostgres, loadPostgres } from './backup-postgres.ts'
+import { highWaterMarkFile } from './high-water-mark.ts'
 import { NewerSchema } from './migrations.ts'
 import { migrations } from './schema.ts'
 import { DATABASE_FILE } from './sqlite.ts'
+import { requireUndamaged } from './sqlite-damage.ts'
 import { isDiskFull } from './sqlite-errors.ts'
 
 /** The database to back up or to restore into, identified as for `openStore`. */
@@ -64,6 +66,8 @@ export async function restore(
   await writeAtomically(file, async (tempFile) => {
     copyFileSync(source, tempFile)
     if (length !== undefined) truncateSync(tempFile, length)
+    // That of the database that was here: the backup may be older.
+    rmSync(highWaterMarkFile(file), { force: true })
   })
   return { verified }
 }
@@ -71,6 +75,7 @@ export async function restore(
 function dumpSqlite(file: string, target: string): void {
   if (!existsSync(file))
     throw new BackupError(`There is no database ${file}: name the data directory of a server.`)
+  requireUndamaged(file)
   const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
   try {
     database.prepare('VACUUM INTO ?').run(target)

@@ -11,12 +11,14 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { createDurableStore, type DurableStore } from './durable-store.ts'
 import { FALLBACK_COPY_FILE, FallbackCopy } from './fallback-copy.ts'
+import { highWaterMarkFile } from './high-water-mark.ts'
 import { type Migrator, migrate, requireCompatibleSchema } from './migrations.ts'
 import { MAX_READERS, PostgresEngine, UnsupportedDatabase } from './postgres.ts'
 import { ReconnectingEngine } from './reconnecting-engine.ts'
 import { migrations } from './schema.ts'
 import type { Engine, Query } from './sql.ts'
 import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
+import { acceptLoss, DatabaseDamaged, findLoss } from './sqlite-damage.ts'
 import { StoreUnavailable } from './store.ts'
 
 export {
@@ -98,6 +100,21 @@ export async function openStore(options: StoreOptions): Promise<DurableStore> {
   }
 }
 
+/** What is missing in the embedded database of a data directory; undefined when it has all that it had confirmed. */
+export function describeLoss(dataDir: string): string | undefined {
+  return findLoss(join(dataDir, DATABASE_FILE))
+}
+
+/**
+ * Lets the damaged database of a data directory be used with what is left of it. Keeps copies of all files as they were in a
+ * directory of this name.
+ */
+export function repairDatabase(dataDir: string, directoryName: string): void {
+  acceptLoss(dataDir, { database: DATABASE_FILE, copy: FALLBACK_COPY_FILE }, directoryName)
+}
+
+const DAMAGE_CHECK_INTERVAL_MS = 500
+
 /** A process that follows changes and is asked for something meanwhile needs two connections for reads. */
 const MIN_READERS = 2
 
@@ -113,15 +130,27 @@ function openEngine(
   )
 }
 
-/** With a usable fallback copy, a missing database file is waited for and never created. */
+/**
+ * With a usable fallback copy, a missing database file is waited for and never created, and a damaged one until an operator
+ * has repaired it.
+ */
 function openSqlite(file: string, log: Logger, copy: FallbackCopy | undefined): Engine & Migrator {
-  if (!copy?.usable) return new SqliteEngine(file, log)
+  let damage: DatabaseDamaged | undefined
+  let checkedAt = 0
   const open = () => {
-    if (existsSync(file)) return new SqliteEngine(file, log)
-    throw new StoreUnavailable(
-      `The database ${file} is missing: put it back or restore a backup. To start over, remove ${FALLBACK_COPY_FILE} too.`,
-    )
+    if (copy?.usable && !existsSync(file))
+      throw new StoreUnavailable(
+        `The database ${file} is missing: put it back or restore a backup. To start over, remove ${FALLBACK_COPY_FILE} and ${highWaterMarkFile(DATABASE_FILE)} too.`,
+      )
+    // Each read and write tries to open it, and the check may read a whole log.
+    if (damage && performance.now() - checkedAt < DAMAGE_CHECK_INTERVAL_MS) throw damage
+    const loss = findLoss(file)
+    checkedAt = performance.now()
+    damage = loss === undefined ? undefined : new DatabaseDamaged(file, loss)
+    if (damage) throw damage
+    return new SqliteEngine(file, log, { hasHighWaterMark: true })
   }
+  if (!copy?.usable) return open()
   try {
     return open()
   } catch (error) {

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { SELECT_HEAD, toHead } from './changes.ts'
+import { HighWaterMarkWriter } from './high-water-mark.ts'
 import type { Head, SqlValue } from './sql.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { isBusy } from './sqlite-errors.ts'
@@ -18,6 +19,8 @@ export interface SqliteWriterOptions {
   readonly file: string
   /** Without, commits survive a crash of the process but not always a power failure. */
   readonly durable: boolean
+  /** The database has a head, whose high-water mark is kept beside it. */
+  readonly hasHighWaterMark: boolean
 }
 
 /**
@@ -26,19 +29,24 @@ export interface SqliteWriterOptions {
  */
 export class SqliteWriter extends SqliteConnection {
   readonly #file: string
+  readonly #mark: HighWaterMarkWriter | undefined
+  #hasHead = false
   #hasSavepoint = false
   #failure: unknown
 
-  constructor({ file, durable }: SqliteWriterOptions) {
+  constructor({ file, durable, hasHighWaterMark }: SqliteWriterOptions) {
     super(openDatabase(file, durable))
     this.#file = file
+    if (hasHighWaterMark) this.#mark = new HighWaterMarkWriter(file)
   }
 
   /** Begins a transaction once no other process has one. The write lock covers the whole database, so reading the head is enough. */
   begin(): Head {
     this.beginExclusive()
     try {
-      return toHead(this.get(SELECT_HEAD))
+      const head = toHead(this.get(SELECT_HEAD))
+      this.#hasHead = true
+      return head
     } catch (error) {
       this.rollback()
       throw error
@@ -50,6 +58,7 @@ export class SqliteWriter extends SqliteConnection {
     const deadline = performance.now() + BUSY_TIMEOUT_MS
     this.#hasSavepoint = false
     this.#failure = undefined
+    this.#hasHead = false
     for (;;) {
       try {
         super.run('BEGIN IMMEDIATE')
@@ -86,6 +95,7 @@ export class SqliteWriter extends SqliteConnection {
   commit(): number {
     if (this.#failure !== undefined) throw this.#failure
     super.run('COMMIT')
+    if (this.#hasHead) this.#mark?.write(toHead(this.get(SELECT_HEAD)))
     return statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0
   }
 
@@ -111,6 +121,7 @@ export class SqliteWriter extends SqliteConnection {
   }
 
   close(): void {
+    this.#mark?.close()
     this.database.close()
   }
 }

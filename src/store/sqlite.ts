@@ -54,11 +54,14 @@ export class SqliteEngine implements Engine, Migrator {
   #viewOpen = false
   #idleTimer: NodeJS.Timeout | undefined
 
-  /** Without `durable`, commits survive a crash of the process but not always a power failure. */
-  constructor(file: string, log: Logger, { durable = true } = {}) {
+  /**
+   * Without `durable`, commits survive a crash of the process but not always a power failure. `hasHighWaterMark`: the database
+   * has a head, whose high-water mark is kept beside it.
+   */
+  constructor(file: string, log: Logger, { durable = true, hasHighWaterMark = false } = {}) {
     this.#file = file
     this.#log = log
-    this.#writer = new SqliteWriterThread({ file, durable })
+    this.#writer = new SqliteWriterThread({ file, durable, hasHighWaterMark })
     try {
       createDirectory(dirname(file), 0o700)
       // Created here and not by SQLite, so that neither the file nor its log is ever readable by others.
