@@ -10,6 +10,7 @@ test('a file is locked once, until it is released', () => {
   const release = lockFile(path)
 
   assert.ok(release)
+  assert.equal(statSync(path).mode & 0o777, 0o600)
   assert.equal(lockFile(path), undefined)
   release()
   const again = lockFile(path)

@@ -1,3 +1,5 @@
+import { chmodSync } from 'node:fs'
+
 const SQLITE_BUSY = 5
 
 /**
@@ -12,6 +14,8 @@ export function lockFile(path: string): (() => void) | undefined {
   try {
     // Nothing is written, not even a journal: the lock needs no disk space.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    // Whoever can read the file can lock it. Opening it here would end our own locks when it is closed.
+    chmodSync(path, 0o600)
     return () => database.close()
   } catch (error) {
     database.close()

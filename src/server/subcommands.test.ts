@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
 import { test } from 'node:test'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { findCommand } from '../base/command-line.ts'
 import { readSettings } from './settings.ts'
 import { parseSubcommand, subcommands } from './subcommands.ts'
@@ -37,4 +39,36 @@ test('words that no subcommand takes are rejected with the line to write', () =>
     'ev_1',
     'ev_2',
   ])
+})
+
+test('no subcommand but a restore creates a database', async () => {
+  const dataDir = createTempDir()
+  const settings = readSettings(['--data-dir', dataDir], { HOME: '/nonexistent' })
+  for (const line of [
+    ...[
+      'account create acme',
+      'user password ada@example.com',
+      'certs',
+      'certs retry',
+      'events',
+      'events dead ed_1',
+    ],
+    ...[
+      'events replay ed_1',
+      'ipdata list',
+      'ipdata remove a.mmdb',
+      'rotate-key',
+      'repair',
+      'repair --accept-loss',
+    ],
+  ]) {
+    const { command, operands, switches } = parseSubcommand(line.split(' '))
+
+    await assert.rejects(
+      async () => command.run(operands, settings, switches),
+      /^CommandFailure: There is no database in /,
+      line,
+    )
+  }
+  assert.deepEqual(await readdir(dataDir), [])
 })

@@ -46,7 +46,6 @@ async function withEvents(
   settings: ServerSettings,
   work: (events: Events, store: DurableStore) => Promise<void>,
 ): Promise<void> {
-  await requireDatabase(settings)
   const { createOutbound } = await import('../base/outbound/outbound.ts')
   const { createEvents } = await import('../events/index.ts')
   const outbound = createOutbound({ allow: settings.outboundAllow })
@@ -412,6 +411,7 @@ export const subcommands: readonly Subcommand[] = [
       if (settings.databaseUrl !== undefined)
         throw new CommandFailure('A PostgreSQL database is repaired with its own tools, or from a backup.')
       const { describeLoss, repairDatabase } = await loadStore()
+      await requireDatabase(settings)
       const { dataDir } = settings
       const loss = describeLoss(dataDir)
       if (loss === undefined) {

@@ -6,7 +6,7 @@ import { silentLog } from '../base/log.ts'
 import type { DurableStore } from '../store/index.ts'
 import { resolveMasterKeyFile, type ServerSettings } from './settings.ts'
 
-/** Rejects a data directory without a database, for commands that would create an empty one to find nothing in it. */
+/** Rejects a data directory without a database: only a start creates one. */
 export async function requireDatabase({ databaseUrl, dataDir }: ServerSettings): Promise<void> {
   const { DATABASE_FILE } = await import('../store/index.ts')
   if (databaseUrl === undefined && !existsSync(join(dataDir, DATABASE_FILE)))
@@ -15,11 +15,12 @@ export async function requireDatabase({ databaseUrl, dataDir }: ServerSettings):
     )
 }
 
-/** Opens the store of a server for the work of an operator's command. */
+/** Opens the existing store of a server for the work of an operator's command. */
 export async function withStore<T>(
   settings: ServerSettings,
   work: (store: DurableStore) => Promise<T>,
 ): Promise<T> {
+  await requireDatabase(settings)
   const { openStore } = await import('../store/index.ts')
   const store = await openStore({
     url: settings.databaseUrl,
