@@ -67,16 +67,18 @@ It finds the server's state by the flags of the server, mostly --data-dir and --
 }
 
 function formatWelcome(
-  { credentials, createdAccount, databaseError }: RunningServer,
+  { credentials, createdAccount, notReady }: RunningServer,
   settings: ServerSettings,
   link: Secret | undefined,
 ): string {
-  const lines = ['', 'Adit is ready.']
-  if (databaseError !== undefined)
-    lines.push(
-      `Its database is unavailable, though. ${databaseError}`,
-      'Until it is back, edges and agents use the last known configuration; the API responds with 503.',
-    )
+  const lines =
+    notReady === undefined
+      ? ['', 'Adit is ready.']
+      : [
+          '',
+          `Adit has started, but is not ready. ${notReady}`,
+          'Until it is, edges and agents use the last known configuration; calls of the API that need the database respond with 503.',
+        ]
   const isPublic = !credentials.dashboard_url?.startsWith(credentials.api_url)
   lines.push(`  ${isPublic ? 'API              ' : 'API and dashboard'}   ${credentials.api_url}`)
   if (isPublic) lines.push(`  Dashboard           ${credentials.dashboard_url}`)

@@ -18,6 +18,7 @@ import { completeUpgrade, createHandOver, takeOver } from './upgrade/hand-over.t
 import type { RunningPredecessor } from './upgrade/predecessor.ts'
 import type { HandOver } from './upgrade/successor.ts'
 import type { Foundation } from './wiring/foundation.ts'
+import type { Parts } from './wiring/start-order.ts'
 
 export type { ServerLimits } from './server-limits.ts'
 
@@ -26,8 +27,8 @@ export interface RunningServer {
   readonly credentials: CredentialsFile
   /** The account created by the first start. */
   readonly createdAccount: CreatedAccount | undefined
-  /** Why the database is unavailable, if the server started without it. */
-  readonly databaseError: string | undefined
+  /** Why it is not ready, as `/readyz` says: it may have started without the database. */
+  readonly notReady: string | undefined
   /** Creates a one-time link with which the administrator of the created account sets a password. */
   createPasswordLink(): Promise<Secret | undefined>
   /** What a release that replaces this one takes over. */
@@ -57,10 +58,7 @@ export async function startServer(
     return {
       credentials,
       createdAccount: foundation.createdAccount,
-      databaseError: await foundation.store.check().then(
-        () => undefined,
-        (error: Error) => error.message,
-      ),
+      notReady: await findUnreadiness(parts),
       async createPasswordLink() {
         const { createdAccount: account, addresses, store, clock, passwordCost } = foundation
         if (account === undefined) return undefined
@@ -76,6 +74,12 @@ export async function startServer(
     await stopAfterFailure(stop, foundation.logOf)
     throw error
   }
+}
+
+/** Asks as a prober would; a write that failed during the start is tried again. */
+async function findUnreadiness({ control }: Parts): Promise<string | undefined> {
+  const { status, body } = (await control?.api.probes.get('/readyz')?.()) ?? {}
+  return status === 200 ? undefined : String(Reflect.get(body ?? {}, 'reason'))
 }
 
 /** Writes `credentials.json`; keeps the addresses of roles that another process on this directory runs. */

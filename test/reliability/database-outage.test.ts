@@ -104,7 +104,7 @@ for (const [engine, create] of Object.entries(engines))
           harness.server.child.kill('SIGKILL')
           await once(harness.server.child, 'exit')
           await harness.restart()
-          assert.match(harness.server.stdout, /^Its database is unavailable, though\. The /m)
+          assert.match(harness.server.stdout, /^Adit has started, but is not ready\. The /m)
           assert.equal(await shop.get(), 'open')
           await eventually(
             async () => (await readText(await harness.get(NAME))) === 'served',

@@ -10,6 +10,7 @@ import { eventually } from './eventually.ts'
 import { WORKER_FLAGS } from './free-ports.ts'
 import { type Credentials, joinFlags, TWO_NODES } from './platform.ts'
 import { createTestDatabase } from './postgres.ts'
+import { STARTED } from './server-process.ts'
 import { createTempDir } from './temp-dir.ts'
 
 /** A server and agents as separate processes, on a data directory and ports that survive restarts. */
@@ -40,7 +41,7 @@ export async function startHarness(t: TestContext, givenFlags: readonly string[]
     const args = ['server', '--log-level', 'error', ...listenOn(ports), ...WORKER_FLAGS, ...nodeFlags]
     const node = startProgram(t, args, { env: nodeEnv })
     const describe = () => `the server is not ready:\n${node.stdout}\n--\n${node.stderr}`
-    const isReady = () => node.stdout.includes('Adit is ready.') || node.child.exitCode !== null
+    const isReady = () => STARTED.test(node.stdout) || node.child.exitCode !== null
     await eventually(isReady, describe)
     assert.equal(node.child.exitCode, null, describe())
     return node

@@ -36,7 +36,10 @@ export interface ProcessOptions {
   readonly program?: string
 }
 
-/** Starts a server on a data directory and waits until it reports that it is ready. */
+/** What a server prints once it has started, also without its database. */
+export const STARTED = /Adit (is ready|has started)/
+
+/** Starts a server on a data directory and waits until it reports that it has started. */
 export async function startServerProcess(
   t: TestContext,
   dataDir: string,
@@ -54,7 +57,7 @@ export async function startServerProcess(
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (chunk: string) => chunks.push(chunk))
   const output = () => chunks.join('')
-  while (!output().includes('Adit is ready.')) {
+  while (!STARTED.test(output())) {
     await Promise.race([once(child.stdout, 'data'), exited])
     if (hasEnded(child)) assert.fail(`the server exited: ${output()}`)
   }
