@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { isInFallbackCopy } from '../support/fallback-copy.ts'
 import { type Harness, readText, startHarness } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -203,15 +203,5 @@ async function createShopEdge({ credentials }: Harness, host: string, body: stri
       const [response] = await once(request, 'response')
       return readText(response)
     },
-  }
-}
-
-/** Whether the fallback copy in the data directory already has the row. */
-function isInFallbackCopy(dataDir: string, id: string): boolean {
-  const copy = new DatabaseSync(join(dataDir, 'last-known.db'), { readOnly: true })
-  try {
-    return copy.prepare('SELECT 1 FROM resources WHERE id = ?').get(id) !== undefined
-  } finally {
-    copy.close()
   }
 }
