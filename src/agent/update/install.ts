@@ -10,6 +10,7 @@ import { isNewer } from './release.ts'
 import { requireVersion } from './trial.ts'
 
 const run = promisify(execFile)
+const UNPACK_TIMEOUT_MS = 120_000
 
 /** What the launcher starts. */
 const PROGRAM = join('dist', 'lib', 'cli.js')
@@ -36,7 +37,9 @@ export async function installVersion(
     const file = join(stagingDir, 'archive.tgz')
     await channel.fetch(archive.file, file, archive.size)
     await requireHash(file, archive.sha256)
-    await run('tar', ['-xzf', file, '-C', stagingDir, '--no-same-owner'])
+    await run('tar', ['-xzf', file, '-C', stagingDir, '--no-same-owner'], {
+      timeout: UNPACK_TIMEOUT_MS,
+    })
     const packageDir = join(stagingDir, 'package')
     await checkPackage(root, packageDir, version)
     await requireVersion([process.execPath, join(packageDir, PROGRAM)], version)

@@ -120,3 +120,20 @@ test('calls in flight fail when the thread exits, and the next one starts a new 
   assert.equal(await calling, 'unreachable')
   assert.equal((await outbound.fetch(url)).status, 207)
 })
+
+test('a thread that hangs is replaced, also when its callers have given up', async (t) => {
+  const { seen, url } = await startReceiver(t)
+  const module = new URL('../testing/hanging-outbound-worker.ts', import.meta.url)
+  const outbound = createOutboundThread({ allow: ['127.0.0.1'] }, module)
+  t.after(() => outbound.close())
+  const abort = new AbortController()
+
+  const patient = codeOf(outbound.fetch(`${url}/hang`))
+  const impatient = codeOf(outbound.fetch(url, { signal: abort.signal }))
+  abort.abort(new Error('enough'))
+
+  assert.equal(await impatient, 'Error: enough')
+  assert.equal(await patient, 'unreachable')
+  assert.deepEqual(seen, [])
+  assert.equal((await outbound.fetch(url)).status, 207)
+})

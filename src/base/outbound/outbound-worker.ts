@@ -8,7 +8,8 @@ const outbound = createOutbound(workerData as ThreadOptions)
 const running = new Map<number, AbortController>()
 
 port.on('message', (call: ThreadRequest) => {
-  if ('abort' in call) running.get(call.abort)?.abort()
+  if ('question' in call) port.postMessage({ alive: true } satisfies ThreadResponse)
+  else if ('abort' in call) running.get(call.abort)?.abort()
   else void serve(call)
 })
 
@@ -18,7 +19,7 @@ async function serve({
   method,
   headers,
   body,
-}: Exclude<ThreadRequest, { abort: number }>): Promise<void> {
+}: Extract<ThreadRequest, { url: string }>): Promise<void> {
   const abort = new AbortController()
   running.set(id, abort)
   try {

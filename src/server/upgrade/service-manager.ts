@@ -4,6 +4,7 @@ import { CommandFailure } from '../../base/command-line.ts'
 import { describeFileError } from '../../base/file-error.ts'
 
 const run = promisify(execFile)
+const NOTIFY_TIMEOUT_MS = 60_000
 
 /** Rejects an upgrade after which systemd would take the end of this process for the end of the service. */
 export function requireFollower({ NOTIFY_SOCKET, SYSTEMD_EXEC_PID }: NodeJS.ProcessEnv): void {
@@ -19,7 +20,8 @@ export function requireFollower({ NOTIFY_SOCKET, SYSTEMD_EXEC_PID }: NodeJS.Proc
  */
 export async function reportMainProcess(pid: number, { NOTIFY_SOCKET }: NodeJS.ProcessEnv): Promise<void> {
   if (NOTIFY_SOCKET === undefined) return
-  await run('systemd-notify', [`MAINPID=${pid}`]).catch((error: Error) => {
+  const options = { timeout: NOTIFY_TIMEOUT_MS, killSignal: 'SIGKILL' } as const
+  await run('systemd-notify', [`MAINPID=${pid}`], options).catch((error: Error) => {
     throw new CommandFailure(`systemd-notify has failed: ${describeFileError(error)}.`)
   })
 }

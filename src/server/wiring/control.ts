@@ -69,8 +69,8 @@ export function wireControl(
       applied: () => workers.applied(),
     }),
     async ready() {
-      if (workers?.isServing === false) throw new Error('No worker serves traffic.')
       if (!isServing()) throw new Error('The server is starting or stopping.')
+      if (workers?.problem !== undefined) throw new Error(workers.problem)
       await store.checkWritable()
     },
   })

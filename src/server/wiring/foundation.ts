@@ -92,6 +92,7 @@ export async function openFoundation(
 ) {
   const clock: Clock = systemClock
   const { cleanup, logOf, worker, predecessor, early } = context
+  const metrics = new MetricsRegistry()
   lockDataDir(serverSettings, context)
   const listeners = early?.listeners ?? new Listeners(predecessor)
   const connectionLimits = computeConnectionLimits(await openFilesLimit())
@@ -121,6 +122,7 @@ export async function openFoundation(
           },
           clock,
           log: logOf('server'),
+          metrics,
         })
   cleanup.defer(() => workers?.stop())
   const settings = workers === undefined ? serverSettings : controlSettings(serverSettings)
@@ -156,7 +158,7 @@ export async function openFoundation(
     store,
     authority: root.authority,
     caFile: root.file,
-    metrics: new MetricsRegistry(),
+    metrics,
     auth: createAuth({ store, clock }),
     restrictions: createIpRestrictions({ store, log: logOf('auth') }),
     passwordCost: limits.passwordCost,

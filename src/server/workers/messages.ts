@@ -81,6 +81,8 @@ export interface WorkerCall {
 
 export type MessageToWorker =
   | { readonly start: WorkerStart }
+  /** Answered by its event loop, whatever else it does. */
+  | { readonly question: 'alive' }
   | { readonly call: WorkerCall }
   /** With the number of the worker that tells. */
   | { readonly update: WorkerUpdate; readonly from: number }
@@ -92,6 +94,7 @@ export type MessageToWorker =
   | { readonly answer: ListenerAnswer }
 
 export type MessageFromWorker =
+  | { readonly alive: true }
   | { readonly ready: WorkerAddresses }
   /** The start failed, for this reason. */
   | { readonly failed: string }

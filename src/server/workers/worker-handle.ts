@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { HangDetector, type HangDetectorOptions } from '../../base/hang-detector.ts'
 import { startProcess } from '../../base/start-process.ts'
 import type { RateLease, RateLeaseRequest } from '../../edge/index.ts'
 import type { ListenerAnswer, ListenerQuestion } from '../upgrade/messages.ts'
@@ -15,6 +16,10 @@ import type {
 
 /** A worker that is busy for longer is left out of what is read from all of them. */
 const CALL_TIMEOUT_MS = 5_000
+/** A worker that was silent for this long is not counted on any more. */
+const UNRESPONSIVE_SECONDS = 3
+/** Loading code and configuration may keep a slow machine busy for a while. */
+const START_HANG_SECONDS = 60
 
 interface PendingCall {
   resolve(result: never): void
@@ -27,6 +32,8 @@ interface WorkerEvents {
   onUpdate(update: WorkerUpdate): void
   onQuestion(question: ListenerQuestion): void
   onLeaseRequests(requests: readonly RateLeaseRequest[]): readonly RateLease[]
+  /** It hangs, and is being ended. */
+  onHang(): void
 }
 
 /** How a process ended. */
@@ -46,6 +53,7 @@ export class WorkerHandle {
   readonly #calls = new Map<number, PendingCall>()
   readonly #ready = Promise.withResolvers<WorkerAddresses>()
   #events: WorkerEvents | undefined
+  #hangDetector: HangDetector | undefined
   #lastCall = 0
   /** Resolves when the process has ended. */
   readonly ended: Promise<ProcessEnd>
@@ -68,7 +76,14 @@ export class WorkerHandle {
   /** Makes the process a worker. */
   start(start: WorkerStart, events: WorkerEvents): void {
     this.#events = events
+    this.#watch({ maxSilentRounds: START_HANG_SECONDS })
     this.#send({ start })
+  }
+
+  /** For how many seconds it has not responded; 0 while it does. */
+  get silentSeconds(): number {
+    const { silentRounds = 0 } = this.#hangDetector ?? {}
+    return silentRounds < UNRESPONSIVE_SECONDS ? 0 : silentRounds
   }
 
   get pid(): number | undefined {
@@ -128,6 +143,19 @@ export class WorkerHandle {
     this.#process.kill('SIGKILL')
   }
 
+  /** Ends the process if it hangs. */
+  #watch(options: Pick<HangDetectorOptions, 'maxSilentRounds'> = {}): void {
+    this.#hangDetector?.stop()
+    this.#hangDetector = new HangDetector({
+      ...options,
+      ask: () => this.#send({ question: 'alive' }),
+      onHang: () => {
+        this.#events?.onHang()
+        this.kill()
+      },
+    })
+  }
+
   #request<M extends keyof WorkerMethods>(
     method: M,
     args: Parameters<WorkerMethods[M]>,
@@ -148,8 +176,11 @@ export class WorkerHandle {
   }
 
   #receive(message: MessageFromWorker, handle: unknown): void {
-    if ('ready' in message) this.#ready.resolve(message.ready)
-    else if ('failed' in message) this.#ready.reject(new WorkerStartFailed(message.failed))
+    if ('alive' in message) this.#hangDetector?.onReply()
+    else if ('ready' in message) {
+      this.#watch()
+      this.#ready.resolve(message.ready)
+    } else if ('failed' in message) this.#ready.reject(new WorkerStartFailed(message.failed))
     else if ('committed' in message) this.#events?.onCommit()
     else if ('broadcast' in message) this.#events?.onUpdate(message.broadcast)
     else if ('leaseRequests' in message)
@@ -165,6 +196,8 @@ export class WorkerHandle {
   }
 
   #onEnded({ code, signal }: ProcessEnd): void {
+    this.#hangDetector?.stop()
+    this.#hangDetector = undefined
     const error = new WorkerStartFailed(`A worker ended during its start (${signal ?? `exit code ${code}`}).`)
     this.#ready.reject(error)
     for (const call of this.#calls.values()) call.reject(new Error('The worker has ended.'))

@@ -44,7 +44,8 @@ const leases = new LeaseChannel((leaseRequests) => send({ leaseRequests }))
 let acceptAgent: (socket: Socket) => void = (socket) => socket.destroy()
 
 process.on('message', (message: MessageToWorker, handle) => {
-  if ('start' in message) void start(message.start)
+  if ('question' in message) send({ alive: true })
+  else if ('start' in message) void start(message.start)
   else if ('call' in message) void answer(message.call)
   else if ('update' in message) receive(message.from, message.update)
   else if ('leases' in message) leases.receive(message.leases)

@@ -1,5 +1,6 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Counter, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import { CommandFailure } from '../../base/command-line.ts'
 import { requireFreePort } from '../../base/io/require-free-port.ts'
@@ -15,6 +16,7 @@ import { AppliedChanges } from './applied-changes.ts'
 import type { WorkerAddresses, WorkerMethods, WorkerUpdate } from './messages.ts'
 import { workerFlags, workerRoles } from './worker-flags.ts'
 import { WorkerHandle, WorkerStartFailed } from './worker-handle.ts'
+import { registerWorkerMetrics } from './worker-metrics.ts'
 
 /** The first restart is quick; a worker that keeps crashing is restarted less and less often. */
 const MIN_RESTART_MS = 100
@@ -33,12 +35,14 @@ export interface WorkersOptions {
   onCommit(): void
   readonly clock: Clock
   readonly log: Logger
+  readonly metrics: Registry
 }
 
 interface RunningWorker {
   readonly handle: WorkerHandle
   readonly changes: AppliedChanges
   isServing: boolean
+  hasHung: boolean
 }
 
 /**
@@ -51,6 +55,7 @@ export class Workers {
   readonly #running = new Map<number, RunningWorker>()
   readonly #stopping = new AbortController()
   readonly #rates: RateLedger
+  readonly #restarts: Counter<'worker' | 'reason'>
   #bound: WorkerAddresses | undefined
   #listenerUrl = ''
   #handedOver = 0
@@ -65,6 +70,9 @@ export class Workers {
   constructor(options: WorkersOptions) {
     this.#options = options
     this.#rates = new RateLedger(options.clock)
+    this.#restarts = registerWorkerMetrics(options.metrics, () =>
+      [...this.#running].map(([number, { handle }]) => [number, handle.silentSeconds] as const),
+    )
     this.#spares = Array.from({ length: options.count }, () => new WorkerHandle())
     this.#predecessor = options.predecessor
     this.#bound = options.predecessor?.workers?.addresses
@@ -75,9 +83,14 @@ export class Workers {
     return new Set(workerRoles(this.#options.settings))
   }
 
-  /** Whether at least one worker serves. */
-  get isServing(): boolean {
-    return [...this.#running.values()].some(({ isServing }) => isServing)
+  /** Why traffic is not served as it should be; undefined while it is. */
+  get problem(): string | undefined {
+    const serving = [...this.#running].filter(([, { isServing }]) => isServing)
+    if (serving.length === 0) return 'No worker serves traffic.'
+    for (const [number, { handle }] of serving)
+      if (handle.silentSeconds > 0)
+        return `Worker ${number} has not responded for ${handle.silentSeconds} s: connections that reach it wait.`
+    return undefined
   }
 
   /** Resolves once all workers serve, with the addresses that they share: the first binds what is given as port 0. */
@@ -167,7 +180,7 @@ export class Workers {
     await Promise.all(running.map(({ handle, isServing }) => (isServing ? handle.stop() : handle.ended)))
   }
 
-  /** Calls a method of every worker that serves; the results of those that answer, by number. */
+  /** Calls a method of every worker that serves and responds; the results of those that answer, by number. */
   async callAll<M extends keyof WorkerMethods>(
     method: M,
     ...args: Parameters<WorkerMethods[M]>
@@ -175,8 +188,11 @@ export class Workers {
     const results = new Map<number, Awaited<ReturnType<WorkerMethods[M]>>>()
     const calls = [...this.#running].map(async ([number, { handle, isServing }]) => {
       if (!isServing) return
+      const reply = handle.call(method, ...args)
+      // One that hangs learns of it if it recovers.
+      if (handle.silentSeconds > 0) return void reply.catch(() => {})
       try {
-        results.set(number, await handle.call(method, ...args))
+        results.set(number, await reply)
       } catch (err) {
         this.#options.log.warn({ err, worker: number, method }, 'worker did not answer')
       }
@@ -226,9 +242,12 @@ export class Workers {
   #launch(number: number): RunningWorker {
     const { settings, limits } = this.#options
     const args = workerFlags(settings, number, this.#bound)
-    const { onCommit } = this.#options
+    const { onCommit, log } = this.#options
     const isSuccessor = this.#predecessor !== undefined
     const handle = this.#spares.pop() ?? new WorkerHandle()
+    const changes = new AppliedChanges(() => handle.call('applyChanges'))
+    const running = { handle, changes, isServing: false, hasHung: false }
+    this.#running.set(number, running)
     handle.start(
       { number, args, limits, listenerUrl: this.#listenerUrl, isSuccessor },
       {
@@ -236,11 +255,13 @@ export class Workers {
         onUpdate: (update) => this.#broadcast(number, update),
         onQuestion: (question) => void this.#relay(number, question),
         onLeaseRequests: (requests) => requests.map((request) => this.#rates.lease(request)),
+        onHang() {
+          running.hasHung = true
+          const { pid, silentSeconds } = handle
+          log.error({ worker: number, pid, silentSeconds }, 'worker does not respond: ending it')
+        },
       },
     )
-    const changes = new AppliedChanges(() => handle.call('applyChanges'))
-    const running = { handle, changes, isServing: false }
-    this.#running.set(number, running)
     handle.ready.then(
       () => {
         running.isServing = true
@@ -265,6 +286,7 @@ export class Workers {
       running.isServing = false
       if (this.#stopping.signal.aborted) return
       const ranMs = clock.monotonic() - startedAt
+      this.#restarts.inc({ worker: number, reason: running.hasHung ? 'hang' : 'crash' })
       crashes = ranMs < STABLE_MS ? crashes + 1 : 1
       const delayMs = restartDelay(crashes)
       const reason = await running.handle.ready.then(
