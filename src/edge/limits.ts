@@ -20,11 +20,16 @@ export interface LimitSettings {
   readonly halfClosed: number
   /** A WebSocket of which one side has ended; RFC 6455 has no half-closed connection (decision 121). */
   readonly halfWebSocket: number
+  /** A WebSocket whose client was told that the edge stops. */
+  readonly closedWebSocket: number
   /** An idle upstream connection in the pool. */
   readonly upstreamIdle: number
   /** Between the two GOAWAY frames of a draining HTTP/2 connection. */
   readonly goaway: number
-  /** How long an idle keep-alive connection may still send a request when the edge stops (decision 102). */
+  /**
+   * When the edge stops: how long an idle keep-alive connection may still send a request (decision 102), and how long a
+   * WebSocket lasts whose client is gone.
+   */
   readonly drainIdle: number
   /** How long a stop waits for exchanges in flight (P9). */
   readonly drain: number
@@ -40,6 +45,7 @@ export const defaultLimits: LimitSettings = {
   linger: 5_000,
   halfClosed: 2_000,
   halfWebSocket: 25_000,
+  closedWebSocket: 5_000,
   upstreamIdle: 30_000,
   goaway: 5_000,
   drainIdle: 400,
@@ -61,6 +67,7 @@ export function toTickLimits(settings: LimitSettings, timers: TimerWheel): EdgeL
     linger: ticks(settings.linger),
     halfClosed: ticks(settings.halfClosed),
     halfWebSocket: ticks(settings.halfWebSocket),
+    closedWebSocket: ticks(settings.closedWebSocket),
     upstreamIdle: ticks(settings.upstreamIdle),
     goaway: ticks(settings.goaway),
     drainIdle: ticks(settings.drainIdle),

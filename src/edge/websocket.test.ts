@@ -105,6 +105,36 @@ test('an idle WebSocket is closed with 1001 at once', async (t) => {
   await stopped
 })
 
+/** Longer than a test may take. */
+const NEVER = 10 * TIMEOUT_MS
+
+for (const [name, hasLeft, limits] of [
+  ['whose client does not answer', false, { halfWebSocket: NEVER, closedWebSocket: 1 }],
+  ['whose client left before', true, { halfWebSocket: NEVER, closedWebSocket: NEVER }],
+] as const)
+  test(`a WebSocket ${name} does not hold up a stop`, { timeout: TIMEOUT_MS }, async (t) => {
+    const accepted = Promise.withResolvers<Socket>()
+    const upstream = await startTcp(t, (socket) => {
+      accepted.resolve(socket)
+      socket.on('error', () => {}).on('data', () => {})
+      socket.once('data', () => socket.write(ACCEPT_RESPONSE))
+    })
+    const { edge, port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
+      tickMs: 500,
+      limits: { ...shortLimits, ...limits },
+    })
+    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    client.on('error', () => {}).resume()
+    client.write(UPGRADE_REQUEST)
+    await once(client, 'data')
+    if (hasLeft) {
+      client.end()
+      await once(await accepted.promise, 'end')
+    }
+
+    await edge.stop(NEVER)
+  })
+
 test('a client that disconnects before the upstream accepts ends the upstream connection', async (t) => {
   let accept = () => {}
   const { port, received } = await startUpstreamSide(t, (socket) => {

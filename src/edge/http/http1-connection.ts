@@ -68,7 +68,7 @@ type State = Http1Exchange | 'head' | 'lingering' | 'closed'
  *   `closing`      the connection carries no further request after the current response
  *   `#paused`      the socket is not read: bytes are stored in `#readAhead`, or the upstream is congested
  *   `#parsing`     `#parseAll` is on the stack, so nested calls must not start a second loop
- *   `#halfClosed`  one side of a WebSocket has ended; `limits.halfWebSocket` runs and nothing extends it
+ *   `#endTicks`    a WebSocket is about to end: one side has, or was asked to; a timeout runs and nothing extends it
  */
 export class Http1ServerConnection extends TimerEntry implements LiveConnection {
   readonly writer: CoalescingWriter
@@ -92,7 +92,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #chunkRetained = false
   #paused = false
   #parsing = false
-  #halfClosed = false
+  #endTicks = Number.POSITIVE_INFINITY
   /** The tick of the last byte in either direction. */
   #lastByte = 0
   /** Bytes that were pending when the progress timeout last fired. */
@@ -119,8 +119,10 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   /** Closes after the next response, or after `limits.drainIdle`: a request may be in flight (P9, decision 102). */
   drain(): void {
     this.closing = true
-    if (typeof this.#state !== 'string') this.#state.closeWebSocket()
-    else if (this.#state === 'head' && this.#partialHead.length === 0)
+    if (typeof this.#state !== 'string') {
+      this.#state.closeWebSocket()
+      if (this.#isEnding) this.#limitHalfClosed()
+    } else if (this.#state === 'head' && this.#partialHead.length === 0)
       this.#core.timers.set(this, this.#core.limits.drainIdle)
   }
 
@@ -143,7 +145,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   touch(): void {
     this.#lastPending = 0
     this.#lastByte = this.#core.timers.tick
-    if (!this.#halfClosed) this.#setDeadline(this.#progressLimit)
+    if (!this.#isEnding) this.#setDeadline(this.#progressLimit)
   }
 
   /** How long an exchange may go without progress, in ticks. */
@@ -160,6 +162,13 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #setDeadline(ticks: number): void {
     const { timers, limits } = this.#core
     timers.set(this, Math.min(ticks, limits.progress))
+  }
+
+  /** A WebSocket is about to end: it is cut after this time, whatever is still sent. A later call can only shorten it. */
+  limitEnd(ticks: number): void {
+    if (ticks >= this.#endTicks) return
+    this.#endTicks = ticks
+    this.#core.timers.set(this, ticks)
   }
 
   /** The response of the current exchange was written completely. */
@@ -198,7 +207,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   }
 
   onDeadline(): void {
-    if (this.#halfClosed) {
+    if (this.#isEnding) {
       this.#transport.destroy()
       return
     }
@@ -467,11 +476,15 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     }
   }
 
-  /** One side of a WebSocket has ended: the other gets `limits.halfWebSocket`, whatever it still sends. */
+  get #isEnding(): boolean {
+    return this.#endTicks !== Number.POSITIVE_INFINITY
+  }
+
+  /** One side of a WebSocket has ended: the other may answer. When the edge stops, it does not wait for a client that is gone. */
   #limitHalfClosed(): void {
-    if (this.#halfClosed) return
-    this.#halfClosed = true
-    this.#core.timers.set(this, this.#core.limits.halfWebSocket)
+    const { draining, limits } = this.#core
+    if (!draining) this.limitEnd(limits.halfWebSocket)
+    else this.limitEnd(this.#socket.readableEnded ? limits.drainIdle : limits.closedWebSocket)
   }
 
   readonly #onClose = (): void => {

@@ -136,6 +136,7 @@ export class Http1Exchange extends Exchange {
   #sendClose(): void {
     this.#closeFrame = 'sent'
     this.#client.writer.write(closeFrame(GOING_AWAY))
+    this.#client.limitEnd(this.core.limits.closedWebSocket)
   }
 
   protected writeEnd(trailers: string): void {

@@ -13,6 +13,7 @@ export const shortLimits = {
   linger: 400,
   halfClosed: 400,
   halfWebSocket: 600,
+  closedWebSocket: 400,
   upstreamIdle: 800,
   goaway: 200,
   drainIdle: 200,
