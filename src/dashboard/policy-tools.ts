@@ -42,9 +42,8 @@ export function mountPolicyTools(
 ): void {
   const pool = new WorkerPool<PolicyJob, PolicyJobResult>({
     module: new URL('./policy-worker.ts', import.meta.url),
-    maxThreads: 1,
-    maxQueued: 64,
-    maxQueuedPerOwner: 8,
+    maxThreads: 2,
+    maxQueued: 32,
     jobTimeoutMs: 5000,
     resourceLimits: { maxOldGenerationSizeMb: 256 },
   })

@@ -12,8 +12,7 @@ function start(t: TestContext, options: Partial<WorkerPoolOptions> = {}) {
   const pool = new WorkerPool<Job, unknown>({
     module: new URL('../testing/pool-worker.ts', import.meta.url),
     maxThreads: 1,
-    maxQueued: 8,
-    maxQueuedPerOwner: 8,
+    maxQueued: 16,
     jobTimeoutMs: 60_000,
     resourceLimits: { maxOldGenerationSizeMb: 32 },
     ...options,
@@ -67,7 +66,7 @@ test('a job that hangs or crashes its worker fails alone', async (t) => {
 })
 
 test('a full queue rejects at once, and one owner cannot fill it', async (t) => {
-  const pool = start(t, { maxQueued: 3, maxQueuedPerOwner: 2 })
+  const pool = start(t, { maxQueued: 3 })
   const closed = gate()
   await pool.run('a', { kind: 'echo' })
   const running = pool.run('a', { kind: 'wait', gate: closed })
@@ -87,10 +86,37 @@ test('two threads run at once', async (t) => {
   const closed = gate()
   const first = pool.run('a', { kind: 'wait', gate: closed })
 
-  assert.equal(await pool.run('a', { kind: 'echo', text: 'meanwhile' }), 'meanwhile')
+  assert.equal(await pool.run('b', { kind: 'echo', text: 'meanwhile' }), 'meanwhile')
 
   open(closed)
   assert.equal(await first, 'opened')
+})
+
+test('owners take turns, however many jobs one of them has', async (t) => {
+  const pool = start(t)
+  const closed = gate()
+  await pool.run('a', { kind: 'echo' })
+  const running = pool.run('a', { kind: 'wait', gate: closed })
+  const order: string[] = []
+  const jobs = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((text) =>
+    pool.run(text[0]!, { kind: 'echo', text }).then((result) => order.push(String(result))),
+  )
+
+  open(closed)
+  await Promise.all([running, ...jobs])
+
+  assert.deepEqual(order, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4'])
+})
+
+test('one owner does not occupy all threads', async (t) => {
+  const pool = start(t, { maxThreads: 3 })
+  const closed = gate()
+  const waiting = Array.from({ length: 4 }, () => pool.run('a', { kind: 'wait', gate: closed }))
+
+  assert.equal(await pool.run('b', { kind: 'echo', text: 'at once' }), 'at once')
+
+  open(closed)
+  assert.deepEqual(await Promise.all(waiting), ['opened', 'opened', 'opened', 'opened'])
 })
 
 test('a worker that cannot be started fails the jobs that wait for it', async (t) => {

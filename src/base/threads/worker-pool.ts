@@ -1,5 +1,7 @@
 import type { ResourceLimits, Worker } from 'node:worker_threads'
+import { Admission } from '../io/admission.ts'
 import { startThread } from '../start-thread.ts'
+import { OwnerQueue } from './owner-queue.ts'
 
 /** Why the pool itself failed a job. */
 export type PoolFailureCode = 'busy' | 'deadline_exceeded' | 'crashed' | 'closed'
@@ -21,10 +23,10 @@ export type WorkerReply<Result> = { readonly result: Result } | { readonly error
 export interface WorkerPoolOptions {
   /** The module that each thread runs; it calls `serveJobs`. */
   readonly module: URL
+  /** If there are several, a single owner leaves one of them to the others. */
   readonly maxThreads: number
-  /** Jobs that may wait for a thread, in total and per owner, so that no owner fills the queue. */
+  /** Jobs that may wait for a thread; of one owner as many as are still free. */
   readonly maxQueued: number
-  readonly maxQueuedPerOwner: number
   /** Milliseconds a job may run. */
   readonly jobTimeoutMs: number
   /** Milliseconds a thread may take to load its module. */
@@ -35,6 +37,8 @@ export interface WorkerPoolOptions {
 interface PendingJob<Job, Result> {
   readonly job: Job
   readonly owner: string
+  /** Called when it no longer waits. */
+  leaveQueue(): void
   resolve(result: Result): void
   reject(error: Error): void
 }
@@ -48,44 +52,59 @@ interface Thread<Job, Result> {
 }
 
 /**
- * Runs jobs in a few worker threads, one at a time in each. A job that times out or crashes its worker fails alone: the
+ * Runs jobs in a few worker threads, one at a time in each; their owners take turns. A job that times out or crashes its worker fails alone: the
  * pool replaces the worker and continues with the queue. Threads start on demand.
  */
 export class WorkerPool<Job, Result> {
   readonly #options: WorkerPoolOptions
   readonly #threads = new Set<Thread<Job, Result>>()
-  readonly #queue: PendingJob<Job, Result>[] = []
+  readonly #queue = new OwnerQueue<PendingJob<Job, Result>>()
+  readonly #places: Admission
   #closed = false
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options
+    this.#places = new Admission({ total: options.maxQueued })
   }
 
   /** Rejects with a `PoolFailure`, or with an error that carries the job's own message. */
   run(owner: string, job: Job): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new PoolFailure('closed'))
-      const pending = { job, owner, resolve, reject }
-      for (const thread of this.#threads) if (thread.idle) return this.#assign(thread, pending)
-      if (!this.#hasRoom(owner)) return reject(new PoolFailure('busy'))
-      this.#queue.push(pending)
-      if (this.#threads.size < this.#options.maxThreads) this.#start()
+      const idle = this.#mayRun(owner) ? this.#threads.values().find((thread) => thread.idle) : undefined
+      const leaveQueue = idle === undefined ? this.#places.acquire(owner) : () => {}
+      if (leaveQueue === undefined) return reject(new PoolFailure('busy'))
+      const pending = { job, owner, leaveQueue, resolve, reject }
+      if (idle !== undefined) return this.#assign(idle, pending)
+      this.#queue.push(owner, pending)
+      this.#startIfNeeded()
     })
   }
 
   /** Terminates all threads; running and queued jobs fail. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const { reject } of this.#queue.splice(0)) reject(new PoolFailure('closed'))
+    for (let job = this.#queue.take(); job !== undefined; job = this.#queue.take())
+      job.reject(new PoolFailure('closed'))
     await Promise.all(Array.from(this.#threads, ({ worker }) => worker.terminate()))
   }
 
-  #hasRoom(owner: string): boolean {
-    const { maxQueued, maxQueuedPerOwner } = this.#options
-    if (this.#queue.length >= maxQueued) return false
-    let queuedByOwner = 0
-    for (const queued of this.#queue) if (queued.owner === owner) queuedByOwner++
-    return queuedByOwner < maxQueuedPerOwner
+  /** How many further jobs of an owner may run now. */
+  #freeThreadsOf(owner: string): number {
+    let free = Math.max(1, this.#options.maxThreads - 1)
+    for (const { current } of this.#threads) if (current?.owner === owner) free--
+    return free
+  }
+
+  readonly #mayRun = (owner: string): boolean => this.#freeThreadsOf(owner) > 0
+
+  /** Starts a thread if more jobs could run than threads are about to be ready. */
+  #startIfNeeded(): void {
+    if (this.#closed || this.#threads.size >= this.#options.maxThreads) return
+    let missing = 0
+    for (const [owner, count] of this.#queue.counts()) missing += Math.min(count, this.#freeThreadsOf(owner))
+    for (const { current, idle } of this.#threads) if (current === undefined && !idle) missing--
+    if (missing > 0) this.#start()
   }
 
   #start(): void {
@@ -102,6 +121,7 @@ export class WorkerPool<Job, Result> {
   }
 
   #assign(thread: Thread<Job, Result>, pending: PendingJob<Job, Result>): void {
+    pending.leaveQueue()
     thread.idle = false
     thread.current = pending
     thread.worker.postMessage(pending.job)
@@ -125,7 +145,7 @@ export class WorkerPool<Job, Result> {
     if (reply !== undefined)
       if ('result' in reply) current?.resolve(reply.result)
       else current?.reject(new Error(reply.error))
-    const next = this.#queue.shift()
+    const next = this.#queue.take(this.#mayRun)
     if (next === undefined) thread.idle = true
     else this.#assign(thread, next)
   }
@@ -138,8 +158,9 @@ export class WorkerPool<Job, Result> {
   #fail(thread: Thread<Job, Result>, code: PoolFailureCode): void {
     clearTimeout(thread.timer)
     this.#threads.delete(thread)
-    const failed = thread.current ?? (thread.idle ? undefined : this.#queue.shift())
+    const failed = thread.current ?? (thread.idle ? undefined : this.#queue.take(this.#mayRun))
+    failed?.leaveQueue()
     failed?.reject(new PoolFailure(code))
-    if (this.#queue.length > 0 && !this.#closed) this.#start()
+    this.#startIfNeeded()
   }
 }

@@ -194,12 +194,12 @@ export function createLogins(options: LoginOptions): LoginService {
 
     saml(settings, context, serviceName) {
       const name = serviceName ?? context.scopeId
-      const { scopeId } = context
+      const { accountId, scopeId } = context
       const urls = () => (serviceName === undefined ? settings : samlUrls(idpUrl(), serviceName))
       try {
         const parts = { tickets, replayGuard, store, revocations, clock, outbound, workers }
         const { signIn, step } = protect(context, settings, [], (version) =>
-          createSamlServiceProvider({ ...parts, scopeId, version, settings, name, urls }),
+          createSamlServiceProvider({ ...parts, accountId, scopeId, version, settings, name, urls }),
         )
         samlProviders.set(step, signIn)
         return step

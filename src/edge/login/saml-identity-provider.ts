@@ -9,7 +9,7 @@ const METADATA_TTL_MS = 60 * 60 * 1000
 
 /** Where the metadata of an identity provider comes from. */
 export interface SamlMetadataSource {
-  readonly scopeId: string
+  readonly accountId: string
   /** Inline metadata; empty when it is fetched. */
   readonly idp_metadata: string
   readonly idp_metadata_url: string
@@ -46,8 +46,8 @@ export class SamlIdentityProvider {
   }
 
   #parse(xml: string): Promise<IdentityProvider> {
-    const { workers, scopeId } = this.#source
-    return workers.check(scopeId, { kind: 'metadata', xml, limits: METADATA_LIMITS })
+    const { workers, accountId } = this.#source
+    return workers.check(accountId, { kind: 'metadata', xml, limits: METADATA_LIMITS })
   }
 
   async #parseInline(): Promise<IdentityProvider> {

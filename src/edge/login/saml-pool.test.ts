@@ -63,17 +63,17 @@ test('a check that hangs or kills its worker fails alone, and the next one runs'
   }
 })
 
-test('a full queue rejects further checks of the same route only', async (t) => {
-  const workers = start(t, { ...FAULTY_WORKER, maxQueuedPerOwner: 2 })
+test('a full queue rejects further checks of the same account only', async (t) => {
+  const workers = start(t, { ...FAULTY_WORKER, maxQueued: 4 })
   await workers.check('a', faultyCheck('echo'))
   const waiting = ['hang', 'echo', 'echo'].map((kind) => settle(workers.check('a', faultyCheck(kind))))
 
-  const [sameRoute, otherRoute] = [
+  const [sameAccount, otherAccount] = [
     workers.check('a', faultyCheck('echo')),
     workers.check('b', faultyCheck('echo')),
   ]
 
-  assert.equal(await settle(sameRoute), '503 ERR_ADIT_3218')
-  assert.equal(await settle(otherRoute), 'done')
+  assert.equal(await settle(sameAccount), '503 ERR_ADIT_3218')
+  assert.equal(await settle(otherAccount), 'done')
   assert.deepEqual(await Promise.all(waiting), ['503 ERR_ADIT_3218', 'done', 'done'])
 })

@@ -4,9 +4,8 @@ import type { SamlCheck, SamlCheckResults } from './saml-checks.ts'
 
 const POOL_OPTIONS: WorkerPoolOptions = {
   module: new URL('./saml-worker.ts', import.meta.url),
-  maxThreads: 2,
+  maxThreads: 3,
   maxQueued: 64,
-  maxQueuedPerOwner: 16,
   jobTimeoutMs: 5000,
   resourceLimits: { maxOldGenerationSizeMb: 128 },
 }
@@ -14,8 +13,8 @@ const POOL_OPTIONS: WorkerPoolOptions = {
 /** Worker threads that parse foreign XML off the event loop. */
 export interface SamlWorkers {
   /**
-   * Rejects with a reason, or with an `EdgeError` when no worker is free or the check times out. Queue limits apply per
-   * `owner`.
+   * Rejects with a reason, or with an `EdgeError` when no worker is free or the check times out. Owners take
+   * turns.
    */
   check<C extends SamlCheck>(owner: string, check: C): Promise<SamlCheckResults[C['kind']]>
   close(): Promise<void>

@@ -22,6 +22,7 @@ import type { SignInOrigin, Tickets } from './tickets.ts'
 const MAX_RELAY_STATE_LENGTH = 4096
 
 export interface SamlOptions {
+  readonly accountId: string
   readonly scopeId: string
   /** The version of the gate. */
   readonly version: string
@@ -58,8 +59,8 @@ export interface SamlServiceProvider extends SignIn {
 
 /** Signs visitors in at a SAML identity provider. */
 export function createSamlServiceProvider(options: SamlOptions): SamlServiceProvider {
-  const { settings, urls, scopeId, version, tickets, replayGuard, store, revocations, clock } = options
-  const { workers } = options
+  const { settings, urls, accountId, scopeId, version, tickets, workers } = options
+  const { replayGuard, store, revocations, clock } = options
   const identityProvider = new SamlIdentityProvider({ ...options, ...settings })
   const writer = new SamlWriter(settings, urls)
 
@@ -74,7 +75,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
 
   async function validate(message: string, requestId: string): Promise<Identity> {
     const idp = await identityProvider.load()
-    const { assertionId, identity } = await workers.check(scopeId, {
+    const { assertionId, identity } = await workers.check(accountId, {
       kind: 'response',
       parties: toParties(idp, urls().assertion_consumer_service_url),
       message,
@@ -152,7 +153,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       const idp = await identityProvider.load()
       const parties = toParties(idp, urls().single_logout_url)
       const checked = await workers
-        .check(scopeId, { kind: 'logout-query', parties, query })
+        .check(accountId, { kind: 'logout-query', parties, query })
         .catch(invalidLogout)
       // The response to a logout started here: that session has already ended.
       return checked === undefined ? undefined : signOut(idp, checked)
@@ -165,7 +166,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       const idp = await identityProvider.load()
       const parties = toParties(idp, urls().single_logout_url)
       const checked = await workers
-        .check(scopeId, { kind: 'logout-form', parties, message })
+        .check(accountId, { kind: 'logout-form', parties, message })
         .catch(invalidLogout)
       return signOut(idp, { ...checked, relayState })
     },

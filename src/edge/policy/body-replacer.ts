@@ -5,7 +5,7 @@ import type { ReplacementJob, ReplacementResult } from './replacement-job.ts'
 
 /** Worker threads that replace text in bodies: a pattern of one tenant must not hold up the requests of the others. */
 export interface BodyReplacer {
-  /** Rejects with a `PolicyFailure`, or an `EdgeError` when no thread is free. Queue limits apply per `owner`. */
+  /** Rejects with a `PolicyFailure`, or an `EdgeError` when no thread is free. Owners take turns. */
   replace(owner: string, job: ReplacementJob): Promise<ReplacementResult>
   close(): Promise<void>
 }
@@ -13,9 +13,8 @@ export interface BodyReplacer {
 export function createBodyReplacer(): BodyReplacer {
   const pool = new WorkerPool<ReplacementJob, ReplacementResult>({
     module: new URL('./replacement-worker.ts', import.meta.url),
-    maxThreads: 2,
+    maxThreads: 3,
     maxQueued: 256,
-    maxQueuedPerOwner: 64,
     jobTimeoutMs: 5000,
     resourceLimits: { maxOldGenerationSizeMb: 256 },
   })
