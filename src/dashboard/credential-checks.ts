@@ -71,7 +71,8 @@ export class CredentialChecks {
   ): Promise<void> {
     const { limits, passwords } = this.#parts
     rejectIfLimited(reply, limits.users.take(userKey(email)))
-    if (await rejectIfBusy(reply, passwords.matches(password, signIn?.password))) {
+    const stored = signIn === undefined ? [] : [signIn.password]
+    if ((await rejectIfBusy(reply, passwords.find(user.id, password, stored))) !== undefined) {
       limits.users.refund(userKey(email))
       return
     }

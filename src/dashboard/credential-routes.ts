@@ -12,6 +12,7 @@ import { createRecoveryCodes } from './recovery-codes.ts'
 import { createSecondFactor, verifyCode } from './second-factor.ts'
 import { rejectIfBusy, rejectIfLimited, userKey } from './sign-in-limits.ts'
 import { createSignInLink } from './sign-in-link.ts'
+import { hashPassword } from './sign-in-store.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const secretText = Type.String({ maxLength: 4096 })
@@ -77,7 +78,7 @@ function mountOwnPassword(
       await checks.requirePassword(request, reply, signedIn, check)
     }
 
-    const password = await rejectIfBusy(reply, passwords.hash(chosen))
+    const password = await rejectIfBusy(reply, hashPassword({ signIns, passwords }, email, chosen))
     const fresh = { userId: user.id, account: user.account, email }
     await signIns.change(user, checks.audit(request, 'change_password', user.id), (current) => ({
       ...(current ?? { ...fresh, secondFactor: undefined, pendingSecondFactor: undefined, usedStep: 0 }),

@@ -1,7 +1,7 @@
 import type { Secret } from '../base/secret.ts'
 import { type AuditEntry, type DurableStore, openDashboardSessions } from '../store/index.ts'
 import { generatePassword, type Passwords } from './passwords.ts'
-import { createSignInStore } from './sign-in-store.ts'
+import { createSignInStore, hashPassword } from './sign-in-store.ts'
 
 /**
  * Assigns a generated password to a user. Also removes the second factor, since this is the recovery path after losing
@@ -13,8 +13,9 @@ export async function assignNewPassword(
   audit: AuditEntry,
 ): Promise<Secret> {
   const generated = generatePassword()
-  const password = await passwords.hash(generated.reveal())
-  await createSignInStore({ store }).change(user, audit, () => ({
+  const signIns = createSignInStore({ store })
+  const password = await hashPassword({ signIns, passwords }, user.email, generated.reveal())
+  await signIns.change(user, audit, () => ({
     userId: user.id,
     account: user.account,
     email: user.email,

@@ -1,5 +1,7 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { Admission } from '../base/io/admission.ts'
 import { Secret } from '../base/secret.ts'
+import { OwnerQueue } from '../base/threads/owner-queue.ts'
 
 /** The scrypt cost of one hash: it uses 128 · N · r bytes of memory, p times. */
 export interface ScryptCost {
@@ -27,11 +29,20 @@ export class PasswordQueueFull extends Error {
 
 /** Hashes and verifies passwords with limited concurrency. */
 export interface Passwords {
-  /** Hashes a password; the result contains the salt and the cost. */
-  hash(password: string): Promise<string>
-  /** Whether the password matches. Without a stored hash it takes as long and returns false. */
-  matches(password: string, stored: string | undefined): Promise<boolean>
+  /**
+   * Hashes a password; the result contains the salt and the cost. The salt is that of `related` hashes, those of the same
+   * address: one derivation then checks a password against all of them.
+   */
+  hash(password: string, related?: readonly string[]): Promise<string>
+  /**
+   * The first stored hash that the password matches. Without stored hashes it takes as long and finds nothing. Owners, who
+   * cause the work, take turns.
+   */
+  find(owner: string, password: string, stored: readonly string[]): Promise<string | undefined>
 }
+
+/** The owner of work that only signed-in users and the operator cause. */
+const TRUSTED = ''
 
 /** The error message for a chosen password; undefined if it is valid. */
 export function validatePassword(password: string): string | undefined {
@@ -49,32 +60,45 @@ export function generatePassword(): Secret {
 }
 
 export function createPasswords(cost = DEFAULT_COST): Passwords {
+  const queue = new OwnerQueue<() => void>()
+  const places = new Admission({ total: MAX_QUEUED })
   let running = 0
-  const queue: (() => void)[] = []
-  const dummySalt = randomBytes(SALT_BYTES)
+  const newParameters = () => formatParameters(cost, randomBytes(SALT_BYTES))
+  const unknownUser = newParameters()
 
-  async function runLimited<T>(work: () => Promise<T>): Promise<T> {
+  async function runLimited<T>(owner: string, work: () => Promise<T>): Promise<T> {
     if (running >= MAX_CONCURRENT) {
-      if (queue.length >= MAX_QUEUED) throw new PasswordQueueFull('Too many passwords are being checked.')
-      await new Promise<void>((resolve) => queue.push(resolve))
+      const leaveQueue = places.acquire(owner)
+      if (leaveQueue === undefined) throw new PasswordQueueFull('Too many passwords are being checked.')
+      await new Promise<void>((resolve) => queue.push(owner, resolve))
+      leaveQueue()
     } else running += 1
     try {
       return await work()
     } finally {
       // Hands the slot to the next in the queue, or frees it.
-      const next = queue.shift()
+      const next = queue.take()
       if (next === undefined) running -= 1
       else next()
     }
   }
 
-  function derive(password: string, salt: Buffer, { N, r, p }: ScryptCost): Promise<Buffer> {
-    const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r }
+  /** `parameters` are the part of a hash before its last `$`: algorithm, cost and salt. */
+  function derive(owner: string, password: string, parameters: string): Promise<Buffer> {
+    const [, N, r, p, salt] = parameters.split('$')
+    const options: ScryptOptions = {
+      N: Number(N),
+      r: Number(r),
+      p: Number(p),
+      maxmem: 256 * Number(N) * Number(r),
+    }
     return runLimited(
+      owner,
       () =>
         new Promise((resolve, reject) => {
           // The same text has several encodings, depending on the keyboard.
-          scrypt(password.normalize('NFC'), salt, HASH_BYTES, options, (error, key) =>
+          const text = password.normalize('NFC')
+          scrypt(text, Buffer.from(salt!, 'base64'), HASH_BYTES, options, (error, key) =>
             error === null ? resolve(key) : reject(error),
           )
         }),
@@ -82,20 +106,30 @@ export function createPasswords(cost = DEFAULT_COST): Passwords {
   }
 
   return {
-    async hash(password) {
-      const salt = randomBytes(SALT_BYTES)
-      const key = await derive(password, salt, cost)
-      return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), key.toString('base64')].join('$')
+    async hash(password, related = []) {
+      const costText = formatParameters(cost, Buffer.alloc(0))
+      const shared = related.find((hash) => hash.startsWith(costText))
+      const parameters = shared === undefined ? newParameters() : parametersOf(shared)
+      return `${parameters}$${(await derive(TRUSTED, password, parameters)).toString('base64')}`
     },
-    async matches(password, stored) {
-      if (stored === undefined) {
-        await derive(password, dummySalt, cost)
-        return false
-      }
-      const [, N, r, p, salt, expected] = stored.split('$')
-      const storedCost = { N: Number(N), r: Number(r), p: Number(p) }
-      const key = await derive(password, Buffer.from(salt!, 'base64'), storedCost)
-      return timingSafeEqual(key, Buffer.from(expected!, 'base64'))
+    async find(owner, password, stored) {
+      const keys = new Map<string, Buffer>()
+      // A user that does not exist takes as long as any other.
+      for (const each of new Set(stored.length === 0 ? [unknownUser] : stored.map(parametersOf)))
+        keys.set(each, await derive(owner, password, each))
+      const matches = stored.filter((hash) => {
+        const key = hash.slice(hash.lastIndexOf('$') + 1)
+        return timingSafeEqual(keys.get(parametersOf(hash))!, Buffer.from(key, 'base64'))
+      })
+      return matches[0]
     },
   }
+}
+
+function formatParameters({ N, r, p }: ScryptCost, salt: Buffer): string {
+  return ['scrypt', N, r, p, salt.toString('base64')].join('$')
+}
+
+function parametersOf(hash: string): string {
+  return hash.slice(0, hash.lastIndexOf('$'))
 }

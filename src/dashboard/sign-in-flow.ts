@@ -13,10 +13,7 @@ import { type Passwords, validatePassword } from './passwords.ts'
 import { redeemRecoveryCode } from './recovery-codes.ts'
 import { verifyCode } from './second-factor.ts'
 import { rejectIfBusy, rejectIfLimited, type SignInLimits, userKey } from './sign-in-limits.ts'
-import type { SignInRecord, SignInStore } from './sign-in-store.ts'
-
-// Decision 149: the duration of a sign-in must not reveal how many accounts know the address.
-const CHECKS_PER_BATCH = 4
+import { hashPassword, type SignInRecord, type SignInStore } from './sign-in-store.ts'
 
 /** The credentials of a sign-in. */
 export type Proof =
@@ -89,19 +86,6 @@ export class SignInFlow {
     }
   }
 
-  async #findByPassword(
-    password: string,
-    candidates: readonly SignInRecord[],
-  ): Promise<SignInRecord | undefined> {
-    const batches = Math.max(1, Math.ceil(candidates.length / CHECKS_PER_BATCH))
-    let found: SignInRecord | undefined
-    for (let check = 0; check < batches * CHECKS_PER_BATCH; check += 1) {
-      const candidate = candidates[check]
-      if (await this.#parts.passwords.matches(password, candidate?.password)) found ??= candidate
-    }
-    return found
-  }
-
   #requireAdmitted(request: FastifyRequest, account: string): void {
     const address = plainAddress(request.ip)
     if (!this.#parts.admits(account, address)) throw problem('address_refused', address)
@@ -125,7 +109,7 @@ export class SignInFlow {
     reply: FastifyReply,
     { email, password, code }: { email: string; password: string; code?: string | undefined },
   ): Promise<OpenedSession> {
-    const { limits, signIns, auth, sessions } = this.#parts
+    const { limits, signIns, auth, sessions, passwords } = this.#parts
     const [user, client] = [userKey(email), clientKey(request.ip)]
     rejectIfLimited(reply, limits.clients.take(client))
     const wait = limits.users.take(user)
@@ -137,7 +121,13 @@ export class SignInFlow {
     }
 
     const candidates = await signIns.findByEmail(email)
-    const found = await rejectIfBusy(reply, this.#findByPassword(password, candidates), refundAttempt)
+    const check = passwords.find(
+      client,
+      password,
+      candidates.map((candidate) => candidate.password),
+    )
+    const hash = await rejectIfBusy(reply, check, refundAttempt)
+    const found = candidates.find((candidate) => candidate.password === hash)
     if (found === undefined) {
       this.#recordFailure(request, candidates, 'wrong password')
       throw problem('sign_in_failed')
@@ -216,14 +206,14 @@ export class SignInFlow {
     const { limits, auth, passwords, signIns, clock, sessions } = this.#parts
     const client = clientKey(request.ip)
     rejectIfLimited(reply, limits.clients.take(client))
-    const { account, userId } = await this.#requireLink(link)
+    const { account, userId, email } = await this.#requireLink(link)
     limits.clients.refund(client)
     const message = validatePassword(password)
     if (message !== undefined) throw fieldProblem('password', 'invalid_field', message)
     if (!(await auth.owner(account, userId)).active) throw problem('inactive')
     this.#requireAdmitted(request, account)
 
-    const hashed = await rejectIfBusy(reply, passwords.hash(password))
+    const hashed = await rejectIfBusy(reply, hashPassword({ signIns, passwords }, email, password))
     const entry = {
       account,
       principal: userId,

@@ -2,7 +2,7 @@ import { mintToken, tokenDigest } from '../auth/index.ts'
 import { Secret } from '../base/secret.ts'
 import type { AuditEntry, DurableStore } from '../store/index.ts'
 import { generatePassword, type Passwords } from './passwords.ts'
-import { createSignInStore } from './sign-in-store.ts'
+import { createSignInStore, hashPassword } from './sign-in-store.ts'
 
 /** Long enough to be used on another machine the same day. */
 const LIFETIME_MS = 24 * 3_600_000
@@ -24,8 +24,9 @@ export async function createSignInLink(
   const token = mintToken(user.id)
   const link = { digest: tokenDigest(token.reveal()), expiresAt: now + lifetimeMs }
   // A record has a password; that of a user without one is random and never shown.
-  const unknownPassword = await passwords.hash(generatePassword().reveal())
-  await createSignInStore({ store }).change(user, audit, (current) => ({
+  const signIns = createSignInStore({ store })
+  const unknownPassword = await hashPassword({ signIns, passwords }, user.email, generatePassword().reveal())
+  await signIns.change(user, audit, (current) => ({
     ...(current ?? {
       userId: user.id,
       account: user.account,

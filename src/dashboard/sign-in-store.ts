@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AuditEntry, Draft, Row, Store } from '../store/index.ts'
+import type { Passwords } from './passwords.ts'
 
 /** Rows with the sign-in credentials of users. They have no public resource and are deleted with their user. */
 const KIND = 'user_sign_ins'
@@ -143,4 +144,17 @@ export function createSignInStore({ store }: { store: Store }): SignInStore {
         return next
       }),
   }
+}
+
+/** Hashes a new password of a user with this address; all users of an address share a salt (decision 149). */
+export async function hashPassword(
+  { signIns, passwords }: { signIns: SignInStore; passwords: Passwords },
+  email: string,
+  password: string,
+): Promise<string> {
+  const users = await signIns.findByEmail(email)
+  return passwords.hash(
+    password,
+    users.map((user) => user.password),
+  )
 }
