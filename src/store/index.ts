@@ -124,7 +124,10 @@ function openEngine(
 ): Engine & Migrator {
   if (url === undefined) return openSqlite(join(dataDir, DATABASE_FILE), log, copy)
   if (/^postgres(ql)?:\/\//.test(url))
-    return new PostgresEngine(url, log, Math.max(Math.ceil(MAX_READERS / sharedBy), MIN_READERS))
+    return new PostgresEngine(url, log, {
+      maxReaders: Math.max(Math.ceil(MAX_READERS / sharedBy), MIN_READERS),
+      hasFallback: copy?.usable === true,
+    })
   throw new UnsupportedDatabase(
     'The database URL must begin with postgres://, or be left out for SQLite in the data directory.',
   )

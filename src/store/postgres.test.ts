@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
 import pg from 'pg'
 import { eventually } from '../../test/support/eventually.ts'
+import { startTcp } from '../../test/support/local-server.ts'
 import { createTestDatabase, startPostgres } from '../../test/support/postgres.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
@@ -63,12 +64,29 @@ async function openAt(t: TestContext, url: string): Promise<DurableStore> {
 
 test('reads use no more connections than the engine was given', async (t) => {
   const { url } = await createTestDatabase(t)
-  const engine = new PostgresEngine(url, silentLog, 2)
+  const engine = new PostgresEngine(url, silentLog, { maxReaders: 2 })
   t.after(() => engine.close())
 
   const reads = Array.from({ length: 20 }, () => engine.reader.get('SELECT pg_backend_pid() AS pid'))
 
   assert.equal(new Set((await Promise.all(reads)).map((row) => row?.pid)).size, 2)
+})
+
+test('a database that accepts connections and is silent is waited for once, not by each of several calls', async (t) => {
+  let connections = 0
+  const port = await startTcp(t, (socket) => {
+    connections += 1
+    socket.on('error', () => {}).resume()
+  })
+  const engine = new PostgresEngine(`postgres://adit@127.0.0.1:${port}/adit`, silentLog)
+  t.after(() => engine.close())
+
+  for (let call = 0; call < 3; call++) {
+    await assert.rejects(engine.begin(), StoreUnavailable)
+    await assert.rejects(async () => engine.reader.get('SELECT 1'), StoreUnavailable)
+  }
+
+  assert.equal(connections, 1)
 })
 
 test('postgres: a restart of the server does not end the store or its followers', {

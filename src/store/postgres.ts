@@ -13,8 +13,8 @@ const LOCK_TIMEOUT_MS = 5_000
 const WRITE_TIMEOUT_MS = 6_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 7_000
 const MIGRATION_TIMEOUT_MS = 60_000
-/** A start waits longer for a busy database than a request does. */
-const START_CONNECT_TIMEOUT_MS = 15_000
+/** A start that cannot do without the database waits longer for a busy one than a request does. */
+const START_TIMEOUT_MS = 15_000
 const SNAPSHOT_TIMEOUT_MS = 60_000
 const OUTCOME_TIMEOUT_MS = 2_000
 const POLL_INTERVAL_MS = 1_000
@@ -47,11 +47,15 @@ export class PostgresEngine implements Engine, Migrator {
   readonly #log: Logger
   readonly #texts = new PreparedTexts()
   readonly #pool: pg.Pool
+  readonly #startTimeoutMs: number
+  readonly #silence = new Silence()
   #writer: Promise<pg.Client> | undefined
   #closed = false
 
-  constructor(url: string, log: Logger, maxReaders = MAX_READERS) {
+  /** `hasFallback`: a start can do without the database, and does not wait for one that accepts connections in silence. */
+  constructor(url: string, log: Logger, { maxReaders = MAX_READERS, hasFallback = false } = {}) {
     this.#log = log
+    this.#startTimeoutMs = hasFallback ? CONNECT_TIMEOUT_MS : START_TIMEOUT_MS
     this.#config = {
       connectionString: url,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -62,7 +66,7 @@ export class PostgresEngine implements Engine, Migrator {
     this.#pool = new pg.Pool({ ...this.#config, max: maxReaders, query_timeout: READ_TIMEOUT_MS })
     // Without a listener a database restart would end this process (P8).
     this.#pool.on('error', (error) => log.warn({ reason: describeError(error) }, 'database connection lost'))
-    this.reader = new PostgresSql(this.#pool, this.#texts)
+    this.reader = new PostgresSql(this.#pool, this.#texts, this.#silence)
   }
 
   async begin(): Promise<WriteTransaction> {
@@ -84,12 +88,12 @@ export class PostgresEngine implements Engine, Migrator {
 
   async runExclusive<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const client = await this.#connect({
-      connectionTimeoutMillis: START_CONNECT_TIMEOUT_MS,
+      connectionTimeoutMillis: this.#startTimeoutMs,
       query_timeout: MIGRATION_TIMEOUT_MS,
       lock_timeout: MIGRATION_TIMEOUT_MS,
     })
     try {
-      await verifyDurability(client)
+      await verifyDurability(client, this.#startTimeoutMs)
       await command(client, `BEGIN; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
       const value = await work(new PostgresSql(client, this.#texts))
       await command(client, 'COMMIT')
@@ -161,8 +165,9 @@ export class PostgresEngine implements Engine, Migrator {
     }
   }
 
-  #writerClient(): Promise<pg.Client> {
-    if (this.#closed) return Promise.reject(new StoreUnavailable('The store is closed.'))
+  async #writerClient(): Promise<pg.Client> {
+    if (this.#closed) throw new StoreUnavailable('The store is closed.')
+    if (this.#writer === undefined) this.#silence.check()
     this.#writer ??= this.#connectWriter()
     return this.#writer
   }
@@ -195,11 +200,11 @@ export class PostgresEngine implements Engine, Migrator {
       this.#log.warn({ reason: describeError(error) }, 'database connection lost'),
     )
     try {
-      await client.connect()
+      await this.#silence.watch(() => client.connect())
       return client
     } catch (error) {
       endClient(client)
-      throw translateError(error)
+      throw error
     }
   }
 
@@ -229,13 +234,48 @@ export class PostgresEngine implements Engine, Migrator {
   }
 }
 
+/**
+ * Knows of a database that accepts connections and does not answer. For as long as a connection may take, further calls fail
+ * at once: in a start one after the other would wait that long. The connection that listens for changes tries again.
+ */
+class Silence {
+  #error: unknown
+  #endsAt = 0
+
+  check(): void {
+    if (performance.now() < this.#endsAt) throw this.#error
+  }
+
+  async watch<T>(work: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now()
+    try {
+      const result = await work()
+      this.#endsAt = 0
+      return result
+    } catch (error) {
+      const now = performance.now()
+      // The timer of the library may fire a millisecond early.
+      if (now - startedAt > 0.9 * CONNECT_TIMEOUT_MS) this.#endsAt = now + CONNECT_TIMEOUT_MS
+      this.#error = translateError(error)
+      throw this.#error
+    }
+  }
+}
+
+/** Whether a query has to wait for a new connection: those that are open may still answer. */
+function needsConnection({ idleCount, totalCount, options }: pg.Pool): boolean {
+  return idleCount === 0 && totalCount < (options.max ?? MAX_READERS)
+}
+
 class PostgresSql implements Sql {
   readonly #queryable: pg.Pool | pg.Client
   readonly #texts: PreparedTexts
+  readonly #silence: Silence | undefined
 
-  constructor(queryable: pg.Pool | pg.Client, texts: PreparedTexts) {
+  constructor(queryable: pg.Pool | pg.Client, texts: PreparedTexts, silence?: Silence) {
     this.#queryable = queryable
     this.#texts = texts
+    this.#silence = silence
   }
 
   async get(text: string, ...values: SqlValue[]): Promise<SqlRecord | undefined> {
@@ -273,6 +313,7 @@ class PostgresSql implements Sql {
 
   async #query(text: string, values: readonly SqlValue[]): Promise<pg.QueryResult<SqlRecord>> {
     try {
+      if (this.#queryable instanceof pg.Pool && needsConnection(this.#queryable)) this.#silence?.check()
       return await this.#queryable.query<SqlRecord>({
         ...this.#texts.prepare(text),
         values: values.map(replaceNul),
@@ -390,12 +431,10 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string)
 }
 
 /** Rejects a server that may lose acknowledged writes (P2). */
-async function verifyDurability(client: pg.Client): Promise<void> {
+async function verifyDurability(client: pg.Client, timeoutMs?: number): Promise<void> {
   const names = ['fsync', 'synchronous_commit', 'server_version_num', 'server_encoding']
-  const { rows } = await command(
-    client,
-    `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`)}`,
-  )
+  const text = `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`)}`
+  const { rows } = await command(client, text, timeoutMs)
   const settings = rows[0] as Record<string, string>
   const reject = (message: string) => {
     throw new UnsupportedDatabase(message)
@@ -422,10 +461,15 @@ export class UnsupportedDatabase extends Error {
 }
 
 /** Sends a text with one or more statements; returns the result of the last. */
-async function command(client: pg.Client, text: string): Promise<pg.QueryResult<SqlRecord>> {
+async function command(
+  client: pg.Client,
+  text: string,
+  timeoutMs?: number,
+): Promise<pg.QueryResult<SqlRecord>> {
+  const query = timeoutMs === undefined ? text : { text, query_timeout: timeoutMs }
   try {
     const result: pg.QueryResult<SqlRecord> | pg.QueryResult<SqlRecord>[] =
-      await client.query<SqlRecord>(text)
+      await client.query<SqlRecord>(query)
     return Array.isArray(result) ? result.at(-1)! : result
   } catch (error) {
     throw translateError(error)
