@@ -58,7 +58,7 @@ const LAZY: Record<string, readonly string[]> = {
  * those at the root that put the folders together: they may import all of them, and none may import a door.
  */
 const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string, readonly string[]> }> = {
-  base: { doors: [], folders: { '.': [], io: ['.'], outbound: ['.', 'io'], threads: ['.'] } },
+  base: { doors: [], folders: { '.': [], io: ['.'], outbound: ['.', 'io'], threads: ['.', 'io'] } },
   certs: {
     doors: ['index.ts', 'certs.ts', 'lookup.ts'],
     folders: { '.': [], x509: ['.'], ssh: ['.', 'x509'], acme: ['.', 'x509'] },
