@@ -22,6 +22,7 @@ const ROWS: Readonly<Record<keyof LimitSettings, string>> = {
   linger: 'reading on after a response',
   halfClosed: 'a visitor that has ended its side',
   halfWebSocket: 'one side of a WebSocket has ended',
+  closedWebSocket: 'a WebSocket when the server stops',
   upstreamIdle: 'an unused connection to an upstream',
   goaway: 'exchanges in flight when the server stops',
   drain: 'exchanges in flight when the server stops',
