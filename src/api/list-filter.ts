@@ -1,4 +1,5 @@
 import {
+  Budget,
   CostExceeded,
   compileCondition,
   DYN,
@@ -81,6 +82,7 @@ function environmentOf({ name: variable, listKey, fieldNames }: ItemVariable): E
       'time.now': { type: STRING, read: () => new Date().toISOString() },
     },
     functions,
+    budgetOf: () => new Budget(ITEM_BUDGET),
   })
   environments.set(key, environment)
   return environment
@@ -101,7 +103,7 @@ export function compileItemCondition(source: string, variable: ItemVariable): It
   return {
     matches(item) {
       try {
-        return program.evaluate(item, ITEM_BUDGET) === true
+        return program.evaluate(item) === true
       } catch (error) {
         if (error instanceof CostExceeded) throw problem('bad_filter', 'it takes too long for one item')
         if (error instanceof EvaluationError) return false

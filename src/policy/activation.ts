@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 import type { RequestPath } from '../base/request-path.ts'
+import type { Budget, Meter } from './cel/budget.ts'
 import type { MapValue, Value } from './cel/values.ts'
 import type { IpFacts } from './ip-data/ip-data.ts'
 
@@ -48,6 +49,11 @@ export interface MessageSource {
   readonly headers: MapValue
   /** The values of one header by its lower-case name, in order: most expressions need no more. */
   header(name: string): readonly string[]
+  /**
+   * What a function reads from the message: run once until an action changes the message, however often expressions ask.
+   * It charges for what it parses.
+   */
+  once<T>(read: (message: this, meter: Meter) => T): T
 }
 
 /** The request, as `req` reads it. */
@@ -89,6 +95,8 @@ export interface EndpointSource {
 
 /** What expressions of a policy read. */
 export interface Activation {
+  /** For everything that is evaluated in this run of a phase. */
+  readonly budget: Budget
   readonly conn: ConnectionSource
   readonly endpoint: EndpointSource
   /** Undefined before a request has arrived. */

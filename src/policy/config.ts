@@ -10,7 +10,7 @@ import { parseDuration } from './cel/time.ts'
 import { compileCondition } from './condition.ts'
 import type { DocumentPath } from './issue.ts'
 import type { PhaseName, PolicyProtocol } from './phases.ts'
-import { compileTemplate, type Template, TemplateError } from './template.ts'
+import { compileTemplate, literalTemplate, type Template, TemplateError } from './template.ts'
 
 /** Where a field of a configuration is, and what its expressions may use. */
 export interface FieldContext {
@@ -104,27 +104,31 @@ const templateSchema = {
   'x-cel': 'template',
 }
 
+/** As long as the head of a request, parts of which policies copy into headers and URLs. */
+const MAX_RESULT_LENGTH = 16 * 1024
+
+interface TemplateLimits extends TextLimits {
+  /** What a text with `${}` may become. */
+  readonly maxResultLength?: number
+}
+
 /** A text with `${}`; its checks apply at once when it has none. */
-export function template(limits: TextLimits = {}): ConfigField<Template> {
-  const { check: _, ...schema } = limits
+export function template(limits: TemplateLimits = {}): ConfigField<Template> {
+  const { check: _, maxResultLength = MAX_RESULT_LENGTH, ...schema } = limits
   return {
     schema: Type.String({ ...templateSchema, ...schema }),
     read(value, context) {
       const source = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
       const plain = typeof source === 'string' && !source.includes('${')
-      const compiled = compileText(readText(source, context, plain ? limits : {}), context)
-      return compiled
+      const text = readText(source, context, plain ? limits : {})
+      try {
+        return compileTemplate(text, context.environment, maxResultLength)
+      } catch (error) {
+        if (!(error instanceof TemplateError)) throw error
+        context.report(2224, error.message)
+        return literalTemplate('')
+      }
     },
-  }
-}
-
-function compileText(source: string, context: FieldContext): Template {
-  try {
-    return compileTemplate(source, context.environment)
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error
-    context.report(2224, error.message)
-    return compileTemplate('', context.environment)
   }
 }
 

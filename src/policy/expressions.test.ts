@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Activation } from './activation.ts'
+import { Budget, type Meter } from './cel/budget.ts'
 import { compile } from './cel/compile.ts'
 import { EvaluationError } from './cel/values.ts'
 import { compileTemplate } from './template.ts'
@@ -12,10 +13,17 @@ const AGENT =
 
 /** The header fields of a message. */
 function withHeaders(headers: ReadonlyMap<string, string[]>) {
-  return { headers, header: (name: string) => headers.get(name) ?? [] }
+  return {
+    headers,
+    header: (name: string) => headers.get(name) ?? [],
+    once<M, T>(this: M, read: (message: M, meter: Meter) => T): T {
+      return read(this, new Budget())
+    },
+  }
 }
 
 const activation: Activation = {
+  budget: new Budget(Number.POSITIVE_INFINITY),
   conn: {
     ...{ remoteAddress: '10.1.2.3', remotePort: 5000, localAddress: '127.0.0.1', localPort: 443 },
     ...{ region: 'eu', startedAt: Date.parse('2026-01-02T03:04:05Z'), bytesIn: 120, bytesOut: 0 },
@@ -74,7 +82,7 @@ const activation: Activation = {
 function evaluate(source: string): unknown {
   const compilation = compile(source, environments.on_http_response)
   if (!compilation.ok) throw new Error(`${source}: ${compilation.errors[0]!.message}`)
-  return toJson(compilation.program.evaluate(activation))
+  return toJson(compilation.program.evaluate(activation), new Budget())
 }
 
 const VALUES: readonly [source: string, expected: unknown][] = [
@@ -202,5 +210,5 @@ const TEMPLATES: readonly [source: string, expected: string][] = [
 
 test('templates put the values of expressions into texts', () => {
   for (const [source, expected] of TEMPLATES)
-    assert.equal(compileTemplate(source, environments.on_http_request).evaluate(activation), expected, source)
+    assert.equal(compileTemplate(source, environments.on_http_request, 1000).evaluate(activation), expected, source)
 })

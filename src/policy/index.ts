@@ -24,6 +24,7 @@ export type {
   RetrySource,
   TlsSource,
 } from './activation.ts'
+export { Budget, type Meter } from './cel/budget.ts'
 export type { Program } from './cel/compile.ts'
 export { Environment } from './cel/environment.ts'
 export { fromJson } from './cel/from-json.ts'

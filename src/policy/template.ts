@@ -1,17 +1,18 @@
 import type { Activation } from './activation.ts'
+import { chargeLength } from './cel/compare.ts'
 import { compile, type Program } from './cel/compile.ts'
 import type { Environment } from './cel/environment.ts'
+import { EvaluationError, type Value } from './cel/values.ts'
 import { valueText } from './value-text.ts'
 
-/** A text with `${}`. */
+/** A text with `${}`. Evaluating it throws `EvaluationError`, for a text that is too long too, or `CostExceeded`. */
 export interface Template {
   readonly source: string
   /** The text when it has no `${}`. */
   readonly literal: string | undefined
-  /** The program when the text is nothing but one `${}`. */
-  readonly program: Program | undefined
-  /** Throws `EvaluationError` or `CostExceeded`. */
   evaluate(activation: Activation): string
+  /** The same, but a text that is nothing but one `${}` keeps the type of its value. */
+  evaluateValue(activation: Activation): Value
 }
 
 /** What is wrong with a template. */
@@ -19,8 +20,16 @@ export class TemplateError extends Error {
   override name = 'TemplateError'
 }
 
-/** Compiles a text in which `${ expression }` stands for the value of the expression. Throws `TemplateError`. */
-export function compileTemplate(source: string, environment: Environment): Template {
+/** A template without `${}`. */
+export function literalTemplate(text: string): Template {
+  return { source: text, literal: text, evaluate: () => text, evaluateValue: () => text }
+}
+
+/**
+ * Compiles a text in which `${ expression }` stands for the value of the expression, and which then has at most `maxLength`
+ * characters. Throws `TemplateError`.
+ */
+export function compileTemplate(source: string, environment: Environment, maxLength: number): Template {
   const parts: (string | Program)[] = []
   let position = 0
   for (let start = source.indexOf('${'); start !== -1; start = source.indexOf('${', position)) {
@@ -30,22 +39,30 @@ export function compileTemplate(source: string, environment: Environment): Templ
     parts.push(compilePart(source.slice(start + 2, end), environment))
     position = end + 1
   }
-  if (position < source.length || parts.length === 0) parts.push(source.slice(position))
-  const [first] = parts as [string | Program]
-  if (parts.length > 1) return { source, literal: undefined, program: undefined, evaluate: joined(parts) }
-  if (typeof first === 'string') return { source, literal: first, program: undefined, evaluate: () => first }
-  return {
-    source,
-    literal: undefined,
-    program: first,
-    evaluate: (activation) => valueText(first.evaluate(activation)),
+  if (parts.length === 0) return literalTemplate(source)
+  if (position < source.length) parts.push(source.slice(position))
+  const [first] = parts
+  const append = (text: string, value: Value, { budget }: Activation): string => {
+    const part = valueText(value, budget)
+    if (text.length + part.length > maxLength)
+      throw new EvaluationError(
+        `the text "${source.slice(0, 80)}" becomes longer than the ${maxLength} characters that are allowed here`,
+      )
+    chargeLength(budget, part.length)
+    return text + part
   }
-}
-
-const joined = (parts: readonly (string | Program)[]) => (activation: Activation) => {
-  let text = ''
-  for (const part of parts) text += typeof part === 'string' ? part : valueText(part.evaluate(activation))
-  return text
+  const evaluate = (activation: Activation) => {
+    let text = ''
+    for (const part of parts)
+      text = append(text, typeof part === 'string' ? part : part.evaluate(activation), activation)
+    return text
+  }
+  if (parts.length > 1 || typeof first !== 'object') return { source, literal: undefined, evaluate, evaluateValue: evaluate }
+  const evaluateValue = (activation: Activation) => {
+    const value = first.evaluate(activation) ?? ''
+    return typeof value === 'string' ? append('', value, activation) : value
+  }
+  return { source, literal: undefined, evaluate, evaluateValue }
 }
 
 function compilePart(expression: string, environment: Environment): Program {

@@ -38,6 +38,11 @@ export class HeaderFields {
     return this.#text
   }
 
+  /** The number of fields. */
+  get size(): number {
+    return this.#parse().length
+  }
+
   /** The value of the first field of this lower-case name. */
   get(name: string): string | undefined {
     for (const field of this.#parse()) if (field.name === name) return field.value

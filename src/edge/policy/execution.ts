@@ -1,14 +1,16 @@
 import type { RequestPath } from '../../base/request-path.ts'
-import type {
-  ActionResult,
-  Activation,
-  EndpointSource,
-  MapKey,
-  MapValue,
-  RequestSource,
-  ResponseSource,
-  RetrySource,
-  Value,
+import {
+  type ActionResult,
+  type Activation,
+  Budget,
+  type EndpointSource,
+  type MapKey,
+  type MapValue,
+  type Meter,
+  type RequestSource,
+  type ResponseSource,
+  type RetrySource,
+  type Value,
 } from '../../policy/index.ts'
 import type { ClientConnection } from '../connection.ts'
 import { logConnection } from '../connection-logs.ts'
@@ -21,11 +23,28 @@ import type { PolicyContext } from './context.ts'
 import type { EventMessage } from './event-stream.ts'
 import { PolicyConnection } from './policy-connection.ts'
 
+/** What the expressions and texts of one run of a phase may cost together: about 5 milliseconds of work. */
+const PHASE_UNITS = 100_000
+
+/** What has been read from a message. */
+class MessageFacts {
+  readonly #facts = new Map<unknown, unknown>()
+
+  once<M, T>(message: M, read: (message: M, meter: Meter) => T, meter: Meter): T {
+    const known = this.#facts.get(read)
+    if (known !== undefined || this.#facts.has(read)) return known as T
+    const fact = read(message, meter)
+    this.#facts.set(read, fact)
+    return fact
+  }
+}
+
 /** One run of a policy: what expressions read, and what actions change. */
 abstract class Execution implements Activation {
   readonly context: PolicyContext
   readonly conn: PolicyConnection
   readonly results: Record<string, ActionResult>
+  readonly budget = new Budget(PHASE_UNITS, 'the expressions of the policy take too long for one request')
   retry: RetrySource | undefined = undefined
   abstract readonly req: RequestSource | undefined
   abstract readonly res: ResponseSource | undefined
@@ -87,9 +106,11 @@ export class RequestExecution extends Execution implements RequestSource {
   readonly receivedAt: number
   /** A guard answered, so that `on_http_response` does not apply. */
   guardAnswered = false
-  #headers: MapValue | undefined
-  /** Actions change the target. */
-  #path: (RequestPath & { readonly target: string }) | undefined
+  /** The run that reads the request now, whose budget pays for it. */
+  reader: Execution = this
+  #facts: MessageFacts | undefined
+  /** The target that they were read from. */
+  #factsTarget = ''
   #responseStep: ResponseStep | undefined
 
   constructor(context: PolicyContext, exchange: Exchange, responseStep?: ResponseStep) {
@@ -124,9 +145,7 @@ export class RequestExecution extends Execution implements RequestSource {
   }
 
   get path(): RequestPath {
-    const { target } = this.exchange
-    if (this.#path?.target !== target) this.#path = { target, ...requirePath(target) }
-    return this.#path
+    return this.once(readPath)
   }
 
   get version(): string {
@@ -139,12 +158,15 @@ export class RequestExecution extends Execution implements RequestSource {
   }
 
   get headers(): MapValue {
-    if (this.#headers === undefined) {
-      const headers = toHeaderMap(this.exchange.fields)
-      if (!headers.has('host')) headers.set('host', [this.exchange.authority])
-      this.#headers = headers
-    }
-    return this.#headers
+    return this.once(readRequestHeaders)
+  }
+
+  once<T>(read: (message: this, meter: Meter) => T): T {
+    const { target } = this
+    if (this.#factsTarget !== target) this.#facts = undefined
+    this.#factsTarget = target
+    this.#facts ??= new MessageFacts()
+    return this.#facts.once(this, read, this.reader.budget)
   }
 
   header(name: string): readonly string[] {
@@ -154,7 +176,7 @@ export class RequestExecution extends Execution implements RequestSource {
 
   /** Called by actions that change header fields. */
   headersChanged(): void {
-    this.#headers = undefined
+    this.#facts = undefined
   }
 
   /** Lets `on_http_response` run when the response starts. */
@@ -172,10 +194,11 @@ export class RequestExecution extends Execution implements RequestSource {
 export class ResponseExecution extends Execution implements ResponseSource {
   readonly request: RequestExecution
   readonly response: MutableResponse
-  #headers: MapValue | undefined
+  #facts: MessageFacts | undefined
 
   constructor(request: RequestExecution, response: MutableResponse) {
     super(request.context, request.exchange.connection, request.results)
+    request.reader = this
     this.request = request
     this.response = response
   }
@@ -201,8 +224,12 @@ export class ResponseExecution extends Execution implements ResponseSource {
   }
 
   get headers(): MapValue {
-    this.#headers ??= toHeaderMap(this.response.fields)
-    return this.#headers
+    return this.once(readResponseHeaders)
+  }
+
+  once<T>(read: (message: this, meter: Meter) => T): T {
+    this.#facts ??= new MessageFacts()
+    return this.#facts.once(this, read, this.budget)
   }
 
   header(name: string): readonly string[] {
@@ -210,7 +237,7 @@ export class ResponseExecution extends Execution implements ResponseSource {
   }
 
   headersChanged(): void {
-    this.#headers = undefined
+    this.#facts = undefined
   }
 
   log(metadata: Readonly<Record<string, string>>): void {
@@ -232,9 +259,31 @@ function readHeader(fields: HeaderFields, name: string): readonly string[] {
   return fields.getAll(name).map(fromFieldValue)
 }
 
-function toHeaderMap(fields: HeaderFields): Map<MapKey, string[]> {
+/** Reading a field takes about this many steps, and one for as many characters. */
+const FIELD_COST = 4
+const CHARACTERS_PER_UNIT = 16
+
+/** Paths are searched several times. */
+const PATH_COST = 8
+
+function readPath({ target }: RequestExecution, meter: Meter): RequestPath {
+  meter.charge((PATH_COST * target.length) / CHARACTERS_PER_UNIT)
+  return requirePath(target)
+}
+
+function readRequestHeaders({ exchange }: RequestExecution, meter: Meter): MapValue {
+  const headers = toHeaderMap(exchange.fields, meter)
+  if (!headers.has('host')) headers.set('host', [exchange.authority])
+  return headers
+}
+
+const readResponseHeaders = ({ response }: ResponseExecution, meter: Meter): MapValue =>
+  toHeaderMap(response.fields, meter)
+
+function toHeaderMap(fields: HeaderFields, meter: Meter): Map<MapKey, string[]> {
   const headers = new Map<MapKey, string[]>()
   for (const [name, value] of fields) {
+    meter.charge(FIELD_COST + value.length / CHARACTERS_PER_UNIT)
     const values = headers.get(name)
     if (values === undefined) headers.set(name, [fromFieldValue(value)])
     else values.push(fromFieldValue(value))

@@ -121,9 +121,8 @@ function recordStep(action: Omit<AppliedAction, 'error'>) {
  */
 const orSignInTarget = (condition: Program): Program => ({
   ...condition,
-  evaluate: (activation, budget) =>
-    readSignInTarget((activation as Activation).req!.target) !== undefined ||
-    condition.evaluate(activation, budget),
+  evaluate: (activation) =>
+    readSignInTarget((activation as Activation).req!.target) !== undefined || condition.evaluate(activation),
 })
 
 type ActionContexts = (identity: readonly unknown[]) => PolicyContext

@@ -8,6 +8,9 @@ export class PolicyConnection implements ConnectionSource, TlsSource {
   readonly region: string
   readonly #ipData: IpData
   #certificate: X509Certificate | undefined
+  /** The address that was looked up last, and what is known about it. */
+  #factsAddress: string | undefined
+  #facts: IpFacts | undefined
   #serverCertificate: X509Certificate | undefined
 
   constructor(connection: ClientConnection, ipData: IpData, region = '') {
@@ -17,7 +20,11 @@ export class PolicyConnection implements ConnectionSource, TlsSource {
   }
 
   ipFacts(address: string): IpFacts | undefined {
-    return this.#ipData.lookUp(address)
+    if (this.#factsAddress !== address) {
+      this.#facts = this.#ipData.lookUp(address)
+      this.#factsAddress = address
+    }
+    return this.#facts
   }
 
   get remoteAddress(): string {

@@ -2,6 +2,8 @@ import { described, headers, integer, named, object, optional, template, withDef
 import { defineAction } from './define.ts'
 
 const MAX_BODY_LENGTH = 128 * 1024
+/** As long as the response of an `http-request`. */
+const MAX_RESULT_LENGTH = 256 * 1024
 
 export const customResponse = defineAction({
   type: 'custom-response',
@@ -12,7 +14,7 @@ export const customResponse = defineAction({
   config: object({
     status_code: described(withDefault(integer(200, 599), 200), 'the status of the response'),
     // The official Kubernetes operator writes the older name.
-    body: described(named(optional(template({ maxLength: MAX_BODY_LENGTH })), 'content'), 'the body'),
+    body: described(named(optional(template({ maxLength: MAX_BODY_LENGTH, maxResultLength: MAX_RESULT_LENGTH })), 'content'), 'the body'),
     headers: described(
       withDefault(headers(), [], {}),
       'header fields; without content-type one is chosen by the body',

@@ -1,11 +1,9 @@
 import { JWS_ALGORITHMS } from '../../base/jws-algorithms.ts'
 import { DYN, listOf as listType, mapOf as mapType, STRING } from '../cel/types.ts'
 import { choice, described, listOf, object, optional, template, withDefault } from '../config.ts'
-import type { Template } from '../template.ts'
+import { literalTemplate } from '../template.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
-
-const NO_PREFIX: Template = { source: '', literal: '', program: undefined, evaluate: () => '' }
 
 const allowList = object({
   allow_list: described(
@@ -25,7 +23,7 @@ const token = object({
   method: described(choice('header', 'body'), 'where the token is'),
   name: described(template({ minLength: 1, maxLength: 255 }), 'of the header or the field of the body'),
   prefix: described(
-    withDefault(template({ maxLength: 255 }), NO_PREFIX, ''),
+    withDefault(template({ maxLength: 255 }), literalTemplate(''), ''),
     'what precedes the token, such as "Bearer "',
   ),
 })

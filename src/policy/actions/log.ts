@@ -9,7 +9,7 @@ export const log = defineAction({
   phases: ['on_tcp_connect', 'on_http_request', 'on_http_response'],
   config: object({
     metadata: described(
-      mapOf(template({ maxLength: 4096 }), { minItems: 1, maxItems: 50 }),
+      mapOf(template({ maxLength: 4096, maxResultLength: 4096 }), { minItems: 1, maxItems: 50 }),
       'names and values of the facts',
     ),
   }),

@@ -4,6 +4,8 @@ import type { Template } from '../template.ts'
 import { defineAction } from './define.ts'
 
 const MAX_DEPTH = 5
+/** As long as the response of an `http-request`. */
+const MAX_RESULT_LENGTH = 256 * 1024
 const MAX_VARS = 100
 
 /** A value with `${}` anywhere inside. */
@@ -37,7 +39,7 @@ function readValue(value: unknown, context: FieldContext, depth: number): VarVal
     context.report(2252, `values are nested ${MAX_DEPTH} levels deep at most`)
     return { kind: 'literal', value: null }
   }
-  if (typeof value === 'string') return { kind: 'template', template: template().read(value, context) }
+  if (typeof value === 'string') return { kind: 'template', template: template({ maxResultLength: MAX_RESULT_LENGTH }).read(value, context) }
   if (Array.isArray(value))
     return {
       kind: 'list',

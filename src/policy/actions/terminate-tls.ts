@@ -16,7 +16,7 @@ const BEFORE_HANDSHAKE = new Environment({ variables: {}, functions: connectionF
 
 /** A text in PEM whose `${}` may read secrets alone. */
 function pem(check: (text: string) => string | undefined): ConfigField<Template> {
-  const field = template({ minLength: 1, maxLength: MAX_PEM_LENGTH, check })
+  const field = template({ minLength: 1, maxLength: MAX_PEM_LENGTH, maxResultLength: MAX_PEM_LENGTH, check })
   return {
     ...field,
     read: (value, context) => field.read(value, { ...context, environment: BEFORE_HANDSHAKE }),

@@ -1,11 +1,9 @@
 import { WEBHOOK_PROVIDERS } from '../../resources/endpoint-options.ts'
 import { BOOL } from '../cel/types.ts'
 import { choice, described, flag, object, template, withDefault } from '../config.ts'
-import type { Template } from '../template.ts'
+import { literalTemplate } from '../template.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
-
-const NO_SECRET: Template = { source: '', literal: '', program: undefined, evaluate: () => '' }
 
 export const verifyWebhook = defineAction({
   type: 'verify-webhook',
@@ -17,7 +15,7 @@ export const verifyWebhook = defineAction({
   ends: 'sometimes',
   config: object({
     provider: described(choice(...WEBHOOK_PROVIDERS), 'the service that sends the webhooks'),
-    secret: described(withDefault(template({ maxLength: 4096 }), NO_SECRET, ''), 'what it signs them with'),
+    secret: described(withDefault(template({ maxLength: 4096 }), literalTemplate(''), ''), 'what it signs them with'),
     enforce: described(withDefault(flag, true), 'false: only sets the results'),
   }),
   results: { verified: BOOL, error: errorResult },

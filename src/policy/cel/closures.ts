@@ -1,13 +1,13 @@
 import type { Comprehension, Expr } from './ast.ts'
+import type { Budget } from './budget.ts'
 import type { CheckedExpr } from './check.ts'
-import { equal } from './compare.ts'
+import { chargeKey, chargeLength, equal } from './compare.ts'
 import { SourceError } from './diagnostic.ts'
 import { orderBy } from './library/lists.ts'
 import type { Call, CallContext, Overload } from './overload.ts'
 import { accepts, fitsStatically } from './runtime-types.ts'
 import type { Shape, Type } from './types.ts'
 import {
-  CostExceeded,
   EvaluationError,
   isList,
   keysOf,
@@ -21,21 +21,20 @@ import {
   type Value,
 } from './values.ts'
 
-/** One evaluation: what it reads, what is left of its budget, and the variables of its macros. */
+/** One evaluation: what it reads, its budget, and the variables of its macros. */
 export class Frame implements CallContext {
   readonly activation: unknown
   readonly locals: (Value | undefined)[]
-  #budget: number
+  readonly #budget: Budget
 
-  constructor(activation: unknown, slots: number, budget: number) {
+  constructor(activation: unknown, slots: number, budget: Budget) {
     this.activation = activation
     this.locals = slots === 0 ? NO_LOCALS : new Array(slots)
     this.#budget = budget
   }
 
   charge(units: number): void {
-    this.#budget -= units
-    if (this.#budget < 0) throw new CostExceeded('the expression takes too long')
+    this.#budget.charge(units)
   }
 }
 
@@ -47,29 +46,35 @@ export type Run = (frame: Frame) => Value
 /** Unwinding an error takes about as long as this many steps. */
 const ERROR_COST = 200
 
-/** Compiles a checked expression into closures. */
-export function toClosure(expr: Expr, checked: CheckedExpr): Run {
-  return new Compiler(checked).value(expr)
+/** Compiles a checked expression into closures; `cost` is what one run takes, without its loops and the lengths of values. */
+export function toClosure(expr: Expr, checked: CheckedExpr): { readonly run: Run; readonly cost: number } {
+  const compiler = new Compiler(checked)
+  const run = compiler.value(expr)
+  return { run, cost: compiler.nodes }
 }
 
 class Compiler {
   readonly #checked: CheckedExpr
   /** How many expressions were compiled so far: a loop charges for those in its body. */
-  #nodes = 0
+  nodes = 0
 
   constructor(checked: CheckedExpr) {
     this.#checked = checked
   }
 
   value(expr: Expr): Run {
-    this.#nodes++
+    this.nodes++
     const type = this.#checked.typeOf(expr)
     if (type.kind !== 'object') return this.#compile(expr)
     const source = this.#source(expr)
     const { shape } = type
     const { text } = shape
     if (text === undefined || !this.#checked.isText(expr)) return (frame) => new Struct(shape, source(frame))
-    return (frame) => text(source(frame) as never)
+    return (frame) => {
+      const written = text(source(frame) as never)
+      chargeLength(frame, written.length)
+      return written
+    }
   }
 
   /** Reads the source of an object, without making a value of it. */
@@ -90,7 +95,7 @@ class Compiler {
   }
 
   #readField({ operand, field }: Expr & { kind: 'select' }, shape: Shape): (frame: Frame) => unknown {
-    this.#nodes++
+    this.nodes++
     const source = this.#source(operand)
     const { read } = shape.fields[field]!
     return (frame) => {
@@ -160,7 +165,8 @@ class Compiler {
 
   #call(expr: Expr & { kind: 'call' }): Run {
     if (expr.name === '_[_]' || expr.name === '_[?_]') {
-      const [target, key] = expr.args.map((arg) => this.value(arg)) as [Run, Run]
+      const [target, index] = expr.args.map((arg) => this.value(arg)) as [Run, Run]
+      const key: Run = (frame) => chargeKey(frame, index(frame))
       if (expr.name === '_[?_]') return (frame) => selectOptional(target(frame), key(frame))
       return (frame) => select(target(frame), key(frame))
     }
@@ -187,8 +193,8 @@ class Compiler {
     if (name !== '_==_' && name !== '_!=_') return undefined
     const [left, right] = runs as [Run, Run]
     const identical = types.every(({ kind }) => kind === 'string' || kind === 'int' || kind === 'bool')
-    if (identical && name === '_==_') return (frame) => left(frame) === right(frame)
-    if (identical) return (frame) => left(frame) !== right(frame)
+    if (identical && name === '_==_') return (frame) => isSame(frame, left(frame), right(frame))
+    if (identical) return (frame) => !isSame(frame, left(frame), right(frame))
     if (name === '_==_') return (frame) => equal(frame, left(frame), right(frame))
     return (frame) => !equal(frame, left(frame), right(frame))
   }
@@ -279,16 +285,15 @@ class Compiler {
 
   #comprehension(expr: Comprehension): Run {
     const target = this.value(expr.target)
-    const before = this.#nodes
+    const before = this.nodes
     const slots = this.#checked.localsOf(expr).map(({ slot }) => slot)
     // Without a condition every element counts; without a transformation it stays what it is.
     const condition = expr.condition ? this.value(expr.condition) : () => true
     const transform = expr.transform ? this.value(expr.transform) : (frame: Frame) => frame.locals[slots[0]!]!
-    const bodyCost = 1 + this.#nodes - before
+    const bodyCost = 1 + this.nodes - before
     // Calls back for every element, until that returns false.
     const each: Each = (frame, visit) => {
-      const range = target(frame)
-      const { keys, values } = rangeOf(range, slots.length)
+      const { keys, values } = rangeOf(frame, target(frame), slots.length)
       for (const [index, key] of keys.entries()) {
         frame.charge(bodyCost)
         frame.locals[slots[0]!] = key
@@ -329,7 +334,10 @@ class Compiler {
             if (!asBool(condition(frame))) return true
             const value = transform(frame)
             if (!whole) entries.push([key, value])
-            else for (const name of keysOf(asMap(value))) entries.push([name, lookUp(value, name)!])
+            else {
+              frame.charge(asMap(value).size)
+              for (const name of keysOf(asMap(value))) entries.push([name, lookUp(value, name)!])
+            }
             return true
           })
           return mapFrom(entries)
@@ -370,9 +378,15 @@ function quantifier(each: Each, condition: Run, decisive: boolean): Run {
   }
 }
 
-/** What a macro runs over; with one variable, `keys` are the elements of a list. */
-function rangeOf(range: Value, variables: number): { keys: readonly Value[]; values: readonly Value[] } {
-  if (isList(range)) return { keys: variables === 1 ? range : range.map((_, index) => index), values: range }
+/** The range of a macro; with one variable, `keys` are the elements of a list. Others are copied, whichever elements it visits. */
+function rangeOf(
+  frame: Frame,
+  range: Value,
+  variables: number,
+): { keys: readonly Value[]; values: readonly Value[] } {
+  if (isList(range) && variables === 1) return { keys: range, values: range }
+  frame.charge(1 + (isList(range) ? range.length : asMap(range).size))
+  if (isList(range)) return { keys: range.map((_, index) => index), values: range }
   const map = asMap(range)
   return { keys: keysOf(map), values: variables === 1 ? [] : [...map.values()] }
 }
@@ -430,6 +444,13 @@ function dispatched(name: string, overloads: readonly Overload[], runs: readonly
     if (overload !== undefined) return overload.call(frame, ...args)
     throw new EvaluationError(`no such overload: ${name}(${args.map(typeName).join(', ')})`)
   }
+}
+
+/** Whether two texts, ints or booleans are the same; comparing texts of one length takes long when they are. */
+function isSame(frame: Frame, left: Value, right: Value): boolean {
+  if (typeof left === 'string' && typeof right === 'string' && left.length === right.length)
+    chargeLength(frame, left.length)
+  return left === right
 }
 
 /** Rethrows what no operator may ignore. */

@@ -1,3 +1,4 @@
+import type { Meter } from './budget.ts'
 import type { CallContext } from './overload.ts'
 import {
   Double,
@@ -19,8 +20,14 @@ import {
 const LENGTH_PER_UNIT = 16
 
 /** Charges for work on a text or a list of this length. */
-export function chargeLength(context: CallContext, length: number): void {
-  context.charge(1 + Math.floor(length / LENGTH_PER_UNIT))
+export function chargeLength(meter: Meter, length: number): void {
+  meter.charge(1 + Math.floor(length / LENGTH_PER_UNIT))
+}
+
+/** Charges for finding a key in a map or set, which compares the whole text. Returns the key. */
+export function chargeKey(meter: Meter, key: Value): Value {
+  if (typeof key === 'string') chargeLength(meter, key.length)
+  return key
 }
 
 /** Whether two values are equal: numbers by their value, whatever their types; lists and maps by their elements. */

@@ -77,11 +77,11 @@ const request: Request = {
   cookies: ['sugar', 'salt'],
 }
 
-function evaluate(source: string, budget?: number): Value {
+function evaluate(source: string): Value {
   const compilation = compile(source, environment)
   assert.ok(compilation.ok, compilation.ok ? '' : compilation.errors.map(diagnosticText).join('\n'))
   reads.length = 0
-  return compilation.program.evaluate(request, budget)
+  return compilation.program.evaluate(request)
 }
 
 function mistakes(source: string): string[] {

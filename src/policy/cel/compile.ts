@@ -1,3 +1,4 @@
+import { Budget } from './budget.ts'
 import { check } from './check.ts'
 import { Frame, toClosure } from './closures.ts'
 import { type Diagnostic, diagnose, SourceError } from './diagnostic.ts'
@@ -6,17 +7,14 @@ import { parse } from './parse.ts'
 import type { Type } from './types.ts'
 import type { Value } from './values.ts'
 
-/** What one evaluation may cost: about a millisecond of work. */
-const DEFAULT_BUDGET = 20_000
-
 /** A compiled expression. */
 export interface Program {
   readonly type: Type
   /**
-   * Evaluates the expression. Throws `EvaluationError` when it fails and `CostExceeded` when it spends its budget: what it
-   * guards must deny then.
+   * Evaluates the expression within the budget of its environment. Throws `EvaluationError` when it fails and `CostExceeded`
+   * when it spends the budget: what it guards must deny then.
    */
-  evaluate(activation: unknown, budget?: number): Value
+  evaluate(activation: unknown): Value
 }
 
 export type Compilation =
@@ -34,9 +32,13 @@ export function compile(source: string, environment: Environment): Compilation {
     const outcome = check(expr, environment)
     if ('mistakes' in outcome) return reject(...outcome.mistakes)
     const { type, slots } = outcome.checked
-    const run = toClosure(expr, outcome.checked)
-    const evaluate = (activation: unknown, budget = DEFAULT_BUDGET) =>
-      run(new Frame(activation, slots, budget))
+    const { run, cost } = toClosure(expr, outcome.checked)
+    const { budgetOf } = environment
+    const evaluate = (activation: unknown) => {
+      const budget = budgetOf?.(activation as never) ?? new Budget()
+      budget.charge(cost)
+      return run(new Frame(activation, slots, budget))
+    }
     return { ok: true, program: { type, evaluate } }
   } catch (error) {
     if (error instanceof SourceError) return reject(error)

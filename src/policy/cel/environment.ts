@@ -1,3 +1,4 @@
+import type { Budget } from './budget.ts'
 import { standardLibrary } from './library/index.ts'
 import type { Overload } from './overload.ts'
 import type { Type } from './types.ts'
@@ -14,6 +15,8 @@ export interface Declarations {
   readonly variables: Readonly<Record<string, Variable>>
   /** Functions beside the standard ones. */
   readonly functions?: readonly Overload[]
+  /** The budget that evaluations with this activation share; without it each has one of its own. */
+  readonly budgetOf?: ((activation: never) => Budget) | undefined
 }
 
 /** What expressions may use: variables and functions, indexed. */
@@ -21,10 +24,12 @@ export class Environment {
   readonly variables: ReadonlyMap<string, Variable>
   /** Those beside the standard ones. */
   readonly functions: readonly Overload[]
+  readonly budgetOf: Declarations['budgetOf']
   readonly #overloads = new Map<string, Overload[]>()
 
-  constructor({ variables, functions = [] }: Declarations) {
+  constructor({ variables, functions = [], budgetOf }: Declarations) {
     this.functions = functions
+    this.budgetOf = budgetOf
     this.variables = new Map(Object.entries(variables))
     for (const overload of [...standardLibrary, ...functions]) {
       const overloads = this.#overloads.get(overload.name)
@@ -35,10 +40,7 @@ export class Environment {
 
   /** The same with further variables. */
   with(variables: Declarations['variables']): Environment {
-    return new Environment({
-      variables: { ...Object.fromEntries(this.variables), ...variables },
-      functions: this.functions,
-    })
+    return new Environment({ ...this, variables: { ...Object.fromEntries(this.variables), ...variables } })
   }
 
   overloads(name: string): readonly Overload[] {

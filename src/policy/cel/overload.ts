@@ -1,12 +1,11 @@
+import type { Meter } from './budget.ts'
 import type { Type } from './types.ts'
 import type { Value } from './values.ts'
 
 /** What a function of the environment is given beside its arguments. */
-export interface CallContext {
+export interface CallContext extends Meter {
   /** What `evaluate` was given. */
   readonly activation: unknown
-  /** Takes units from the budget of this evaluation; throws when it is spent. */
-  charge(units: number): void
 }
 
 /** One signature of a function with its behaviour. The receiver, if there is one, is the first parameter. */

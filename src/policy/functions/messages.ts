@@ -1,17 +1,11 @@
-import type { Activation, RequestSource, ResponseSource } from '../activation.ts'
+import type { Activation, MessageSource, RequestSource, ResponseSource } from '../activation.ts'
+import { chargeKey, chargeLength } from '../cel/compare.ts'
 import type { CallContext, Overload } from '../cel/overload.ts'
 import { overload } from '../cel/signature.ts'
 import { STRING, type Type } from '../cel/types.ts'
 import { EvaluationError, type Value } from '../cel/values.ts'
-import {
-  type CookieSource,
-  findCookie,
-  parseCookies,
-  parseSetCookies,
-  requestCookies,
-  responseCookies,
-} from '../variables/cookies.ts'
-import { parseQuery, queryOf } from '../variables/url.ts'
+import { readCookies, readSetCookies, requestCookies, responseCookies } from '../variables/cookies.ts'
+import { queryParameters } from '../variables/req.ts'
 
 /** Reading the fields of a message takes about this many steps. */
 const MESSAGE_COST = 20
@@ -26,14 +20,18 @@ function responseOf(context: CallContext): ResponseSource {
   return (context.activation as Activation).res!
 }
 
-const queryParams = (context: CallContext) => parseQuery(queryOf(requestOf(context).target))
+function headerOf(context: CallContext, message: MessageSource, name: string): readonly string[] {
+  chargeKey(context, name)
+  const values = message.header(name.toLowerCase())
+  for (const value of values) chargeLength(context, value.length)
+  return values
+}
+
+const sentCookies = (context: CallContext) => requestOf(context).once(readCookies)
+const setCookies = (context: CallContext) => responseOf(context).once(readSetCookies)
 
 /** `getReqCookie` and `getResCookie`: the result has fields, which signatures cannot express. */
-function cookieFunction(
-  name: string,
-  cookies: Type,
-  read: (context: CallContext) => readonly CookieSource[],
-): Overload {
+function cookieFunction(name: string, cookies: Type, read: typeof sentCookies): Overload {
   const list = (cookies as Type & { kind: 'map' }).value as Type & { kind: 'list' }
   return {
     name,
@@ -41,46 +39,54 @@ function cookieFunction(
     parameters: [STRING],
     result: list.inner,
     call(context, cookie: string): Value {
-      const found = findCookie(read(context), cookie, cookies)
+      chargeKey(context, cookie)
+      const found = read(context).get(cookie)
       if (found === undefined) throw new EvaluationError(`no such cookie: ${cookie.slice(0, 80)}`)
-      return found
+      return found[0]!
     },
   }
 }
 
-const hasCookie = (cookies: readonly CookieSource[], name: string) =>
-  cookies.some((cookie) => cookie.name === name)
+const hasCookie = (read: typeof sentCookies) => (context: CallContext, name: string) => {
+  chargeKey(context, name)
+  return read(context).has(name)
+}
 
-const sentCookies = (context: CallContext) => parseCookies(requestOf(context))
-const setCookies = (context: CallContext) => parseSetCookies(responseOf(context))
+const queryParams = (context: CallContext, name: string) => {
+  chargeKey(context, name)
+  return queryParameters(requestOf(context)).get(name)
+}
 
 /** Functions on the request. Names of headers are accepted in any case. */
 export const requestMessageFunctions: readonly Overload[] = [
   overload('getReqHeader(string) -> list(string)', (context, name: string) =>
-    requestOf(context).header(name.toLowerCase()),
+    headerOf(context, requestOf(context), name),
   ),
   overload(
     'hasReqHeader(string) -> bool',
-    (context, name: string) => requestOf(context).header(name.toLowerCase()).length > 0,
+    (context, name: string) => headerOf(context, requestOf(context), name).length > 0,
   ),
   cookieFunction('getReqCookie', requestCookies, sentCookies),
-  overload('hasReqCookie(string) -> bool', (context, name: string) => hasCookie(sentCookies(context), name)),
+  overload('hasReqCookie(string) -> bool', hasCookie(sentCookies)),
   overload(
     'getQueryParam(string) -> list(string)',
-    (context, name: string) => queryParams(context).get(name) ?? [],
+    (context, name: string) => queryParams(context, name) ?? [],
   ),
-  overload('hasQueryParam(string) -> bool', (context, name: string) => queryParams(context).has(name)),
+  overload(
+    'hasQueryParam(string) -> bool',
+    (context, name: string) => queryParams(context, name) !== undefined,
+  ),
 ]
 
 /** Functions on the response. */
 export const responseMessageFunctions: readonly Overload[] = [
   overload('getResHeader(string) -> list(string)', (context, name: string) =>
-    responseOf(context).header(name.toLowerCase()),
+    headerOf(context, responseOf(context), name),
   ),
   overload(
     'hasResHeader(string) -> bool',
-    (context, name: string) => responseOf(context).header(name.toLowerCase()).length > 0,
+    (context, name: string) => headerOf(context, responseOf(context), name).length > 0,
   ),
   cookieFunction('getResCookie', responseCookies, setCookies),
-  overload('hasResCookie(string) -> bool', (context, name: string) => hasCookie(setCookies(context), name)),
+  overload('hasResCookie(string) -> bool', hasCookie(setCookies)),
 ]

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { parseCidr } from '../../base/cidr.ts'
 import { compileRanges } from '../../base/ip-rules.ts'
 import { isJson } from '../../base/is-json.ts'
+import type { Meter } from '../cel/budget.ts'
 import { chargeLength } from '../cel/compare.ts'
 import { fromJson } from '../cel/from-json.ts'
 import type { CallContext, Overload } from '../cel/overload.ts'
@@ -21,21 +22,21 @@ import { decodePercent, parseQuery, type UrlSource, url } from '../variables/url
 
 /** Charged before work on a text. */
 const charged =
-  <R extends Value>(run: (text: string) => R) =>
+  <R extends Value>(run: (text: string, context: CallContext) => R) =>
   (context: CallContext, text: string): R => {
     chargeLength(context, text.length)
-    return run(text)
+    return run(text, context)
   }
 
 /** Parsing takes longer than copying. */
 const PARSE_COST = 4
 
 const parsed =
-  <R extends Value>(run: (text: string) => R) =>
+  <R extends Value>(run: (text: string, context: CallContext) => R) =>
   (context: CallContext, text: string): R => {
     context.charge(PARSE_COST)
     chargeLength(context, text.length * PARSE_COST)
-    return run(text)
+    return run(text, context)
   }
 
 function decodeJson(text: string): Value {
@@ -47,9 +48,7 @@ function decodeJson(text: string): Value {
 }
 
 function encodeJson(context: CallContext, value: Value): string {
-  const text = JSON.stringify(toJson(value))
-  chargeLength(context, text.length * PARSE_COST)
-  return text
+  return JSON.stringify(toJson(value, context))
 }
 
 function encodeQuery(context: CallContext, map: MapValue): string {
@@ -57,8 +56,12 @@ function encodeQuery(context: CallContext, map: MapValue): string {
   for (const key of keysOf(map).toSorted()) {
     const value = map.get(key as string)!
     context.charge(PARSE_COST)
-    for (const one of Array.isArray(value) ? (value as Value[]) : [value])
-      parameters.append(valueText(key), valueText(one))
+    for (const one of Array.isArray(value) ? (value as Value[]) : [value]) {
+      const [name, text] = [valueText(key, context), valueText(one, context)]
+      context.charge(PARSE_COST)
+      chargeLength(context, (name.length + text.length) * PARSE_COST)
+      parameters.append(name, text)
+    }
   }
   return parameters.toString()
 }
@@ -68,24 +71,47 @@ function decodeBase64(text: string): string {
   return Buffer.from(text, 'base64').toString()
 }
 
-function parseUrl(text: string): Value {
-  if (!URL.canParse(text)) throw new EvaluationError(`${JSON.stringify(text.slice(0, 80))} is not a URL`)
-  const { protocol, username, password, hostname, port, pathname, search } = new URL(text)
-  const source: UrlSource = {
-    scheme: protocol.slice(0, -1),
-    userPassword: password === '' ? username : `${username}:${password}`,
-    host: hostname,
-    port: port === '' ? -1 : Number(port),
-    path: decodePercent(pathname),
-    rawPath: pathname,
-    query: search.slice(1),
+/** A URL that was parsed; what an expression reads of it beyond its parts is computed once. */
+class ParsedUrl implements UrlSource {
+  readonly scheme: string
+  readonly userPassword: string
+  readonly host: string
+  readonly port: number
+  readonly rawPath: string
+  readonly query: string
+  readonly #meter: Meter
+  #path: string | undefined
+  #queryParams: MapValue | undefined
+
+  constructor({ protocol, username, password, hostname, port, pathname, search }: URL, meter: Meter) {
+    this.scheme = protocol.slice(0, -1)
+    this.userPassword = password === '' ? username : `${username}:${password}`
+    this.host = hostname
+    this.port = port === '' ? -1 : Number(port)
+    this.rawPath = pathname
+    this.query = search.slice(1)
+    this.#meter = meter
   }
-  return new Struct((url as Type & { kind: 'object' }).shape, source)
+
+  get path(): string {
+    this.#path ??= decodePercent(this.rawPath, this.#meter)
+    return this.#path
+  }
+
+  get queryParams(): MapValue {
+    this.#queryParams ??= parseQuery(this.query, this.#meter)
+    return this.#queryParams
+  }
 }
 
-function unescapeUrl(text: string): string {
+function parseUrl(text: string, context: CallContext): Value {
+  if (!URL.canParse(text)) throw new EvaluationError(`${JSON.stringify(text.slice(0, 80))} is not a URL`)
+  return new Struct((url as Type & { kind: 'object' }).shape, new ParsedUrl(new URL(text), context))
+}
+
+function unescapeUrl(text: string, context: CallContext): string {
   const spaced = text.replaceAll('+', ' ')
-  const decoded = decodePercent(spaced)
+  const decoded = decodePercent(spaced, context)
   if (/%(?![0-9A-Fa-f]{2})/.test(spaced)) throw new EvaluationError('the text is not escaped for a URL')
   return decoded
 }
@@ -195,7 +221,8 @@ export const textFunctions: readonly Overload[] = [
     parsed((text) => URL.canParse(text)),
   ),
   overload('string.isPrivateIp() -> bool', charged(isPrivateIp)),
-  overload('basic_auth.encode(string, string) -> string', (_context, user: string, password: string) => {
+  overload('basic_auth.encode(string, string) -> string', (context, user: string, password: string) => {
+    chargeLength(context, user.length + password.length)
     return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
   }),
   overload('rand.double() -> double', () => new Double(Math.random())),

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { type Data, writeMmdb } from '../../../test/support/mmdb-writer.ts'
 import { parseAddress } from '../../base/cidr.ts'
 import type { ConnectionSource } from '../activation.ts'
+import { Budget } from '../cel/budget.ts'
 import { compile } from '../cel/compile.ts'
 import { toJson } from '../value-text.ts'
 import { environments } from '../variables/index.ts'
@@ -27,7 +28,8 @@ function evaluate(data: IpData, expression: string, remoteAddress: string): unkn
   assert.ok(compilation.ok, expression)
   const conn: Partial<ConnectionSource> = { remoteAddress, ipFacts: (address) => data.lookUp(address) }
   try {
-    return toJson(compilation.program.evaluate({ conn, results: {} }))
+    const budget = new Budget()
+    return toJson(compilation.program.evaluate({ budget, conn, results: {} }), budget)
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto'
+import { once } from './shape.ts'
 
 /** An extension of a certificate (RFC 5280 section 4.1). */
 export interface CertificateExtension {
@@ -17,18 +18,10 @@ const EXTENSIONS = 0xa3
 /** Far more than any object identifier has; converting one takes the square of its length. */
 const MAX_OBJECT_ID_BYTES = 128
 
-/** Read once: several expressions may look for one. */
-const known = new WeakMap<X509Certificate, readonly CertificateExtension[]>()
-
 /** The extensions of a certificate, which OpenSSL has parsed before; none where the encoding cannot be followed. */
-export function readExtensions(certificate: X509Certificate): readonly CertificateExtension[] {
-  let extensions = known.get(certificate)
-  if (extensions === undefined) {
-    extensions = parseExtensions(certificate.raw)
-    known.set(certificate, extensions)
-  }
-  return extensions
-}
+export const readExtensions = once(
+  ({ raw }: X509Certificate): readonly CertificateExtension[] => parseExtensions(raw),
+)
 
 function parseExtensions(raw: Buffer): CertificateExtension[] {
   try {

@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto'
 import { BOOL, BYTES, listOf, objectOf, type Shape, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
 import { Struct, Timestamp } from '../cel/values.ts'
 import { type CertificateExtension, readExtensions } from './certificate-extensions.ts'
-import { field, group } from './shape.ts'
+import { field, group, once } from './shape.ts'
 
 const strings = listOf(STRING)
 
@@ -17,44 +17,47 @@ const ATTRIBUTES = {
   street_address: 'street',
 } as const
 
+/** A distinguished name, one attribute a line, as Node writes it. */
+interface NameSource {
+  readonly lines: readonly string[]
+  readonly text: string
+}
+
+const parseName = (text: string): NameSource => {
+  const lines = text.split('\n').filter((line) => line !== '')
+  return { lines, text: lines.toReversed().join(',') }
+}
+
 /** A distinguished name: a text in the order of RFC 2253, and its attributes. */
 const nameType = (name: string): Type =>
   objectOf({
     name,
-    text: (lines: string) =>
-      lines
-        .split('\n')
-        .filter((line) => line !== '')
-        .reverse()
-        .join(','),
+    text: ({ text }: NameSource) => text,
     fields: {
-      common_name: field(STRING, (lines: string) => attribute(lines, 'CN')[0]),
+      common_name: field(STRING, once((source: NameSource) => attribute(source, 'CN')[0])),
       ...Object.fromEntries(
         Object.entries(ATTRIBUTES).map(([key, short]) => [
           key,
-          field(strings, (lines: string) => attribute(lines, short)),
+          field(strings, once((source: NameSource) => attribute(source, short))),
         ]),
       ),
     },
   })
 
-/** Node writes a distinguished name with one attribute a line. */
-function attribute(lines: string, short: string): string[] {
-  return lines
-    .split('\n')
-    .filter((line) => line.startsWith(`${short}=`))
-    .map((line) => line.slice(short.length + 1))
-}
+const attribute = ({ lines }: NameSource, short: string): string[] =>
+  lines.filter((line) => line.startsWith(`${short}=`)).map((line) => line.slice(short.length + 1))
 
 /** `DNS:a, IP Address:1.2.3.4`; a name with a comma is quoted. */
 const ALTERNATIVE = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g
 
-const alternatives = (kind: string) => (text: string) =>
-  [...text.matchAll(ALTERNATIVE)].filter(([, found]) => found === kind).map(([, , name]) => name!)
+const alternatives = (kind: string) =>
+  once(({ subjectAltName = '' }: X509Certificate) =>
+    [...subjectAltName.matchAll(ALTERNATIVE)].filter(([, found]) => found === kind).map(([, , name]) => name!),
+  )
 
 const alternativeNames = objectOf({
   name: 'alternative names',
-  text: (text: string) => text,
+  text: ({ subjectAltName = '' }: X509Certificate) => subjectAltName,
   fields: {
     dns_names: field(strings, alternatives('DNS')),
     email_addresses: field(strings, alternatives('email')),
@@ -78,11 +81,12 @@ const moment = (text: string) => Timestamp.fromMillis(Date.parse(text))
 const fields = {
   serial_number: field(STRING, ({ serialNumber }: X509Certificate) => serialNumber.toLowerCase()),
   signature_algorithm: field(STRING, ({ signatureAlgorithm }: X509Certificate) => signatureAlgorithm),
-  subject: field(nameType('subject'), ({ subject }: X509Certificate) => subject ?? ''),
-  issuer: field(nameType('issuer'), ({ issuer }: X509Certificate) => issuer ?? ''),
-  san: field(alternativeNames, ({ subjectAltName }: X509Certificate) => subjectAltName ?? ''),
-  extensions: field(listOf(extension), (source: X509Certificate) =>
-    readExtensions(source).map((each) => new Struct(extensionShape, each)),
+  subject: field(nameType('subject'), once(({ subject }: X509Certificate) => parseName(subject ?? ''))),
+  issuer: field(nameType('issuer'), once(({ issuer }: X509Certificate) => parseName(issuer ?? ''))),
+  san: field(alternativeNames, (source: X509Certificate) => source),
+  extensions: field(
+    listOf(extension),
+    once((source: X509Certificate) => readExtensions(source).map((each) => new Struct(extensionShape, each))),
   ),
   validity: group('validity', {
     not_before: field(TIMESTAMP, ({ validFrom }: X509Certificate) => moment(validFrom)),
@@ -93,7 +97,7 @@ const fields = {
 /** A certificate, read from its parsed form. */
 export const certificate: Type = objectOf({
   name: 'certificate',
-  fields: { pem: field(STRING, (source: X509Certificate) => source.toString()), ...fields },
+  fields: { pem: field(STRING, once((source: X509Certificate) => source.toString())), ...fields },
 })
 
 /** The certificate that was shown to the client. */

@@ -1,9 +1,11 @@
 import type { MessageSource } from '../activation.ts'
+import type { Meter } from '../cel/budget.ts'
 import { BOOL, DURATION, listOf, mapOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
-import { Duration, type MapKey, type MapValue, Struct, Timestamp, type Value } from '../cel/values.ts'
+import { Duration, type MapKey, Struct, Timestamp, type Value } from '../cel/values.ts'
+import { split } from './message.ts'
 import { plain } from './shape.ts'
 
-export interface CookieSource {
+interface CookieSource {
   readonly name: string
   readonly value: string
 }
@@ -19,20 +21,22 @@ const responseCookie = plain('cookie', {
 export const requestCookies: Type = mapOf(STRING, listOf(requestCookie))
 export const responseCookies: Type = mapOf(STRING, listOf(responseCookie))
 
-/** The cookies that a client sends, in order. */
-export function parseCookies(message: MessageSource): CookieSource[] {
-  return message
+/** The cookies that a client sends by name, in order. */
+export function readCookies(message: MessageSource, meter: Meter): CookieMap {
+  const cookies = message
     .header('cookie')
-    .flatMap((line) => line.split(';'))
+    .flatMap((line) => split(line, ';', meter))
     .flatMap((part) => splitPair(part) ?? [])
+  return byName(cookies, requestCookie)
 }
 
-/** The cookies that a response sets, the longest path first. */
-export function parseSetCookies(message: MessageSource): ResponseCookieSource[] {
-  return message
+/** The cookies that a response sets by name, the longest path first. */
+export function readSetCookies(message: MessageSource, meter: Meter): CookieMap {
+  const cookies = message
     .header('set-cookie')
-    .flatMap((line) => parseSetCookie(line) ?? [])
+    .flatMap((line) => parseSetCookie(split(line, ';', meter)) ?? [])
     .sort((one, other) => (other.path?.length ?? 0) - (one.path?.length ?? 0))
+  return byName(cookies, responseCookie)
 }
 
 /** The attributes of a cookie that have a type. */
@@ -50,17 +54,16 @@ interface ResponseCookieSource extends CookieSource, CookieAttributes {
   readonly unparsed_attributes: ReadonlyMap<MapKey, Value>
 }
 
-function parseSetCookie(line: string): ResponseCookieSource | undefined {
-  const [pair = '', ...attributes] = line.split(';')
+function parseSetCookie([pair = '', ...attributes]: readonly string[]): ResponseCookieSource | undefined {
   const cookie = splitPair(pair)
   if (cookie === undefined) return undefined
-  let known: CookieAttributes = { secure: false, http_only: false }
+  const known: CookieAttributes = { secure: false, http_only: false }
   const others = new Map<MapKey, Value>()
   for (const attribute of attributes) {
     const { name, value } = splitPair(attribute) ?? { name: attribute.trim(), value: '' }
     const read = ATTRIBUTES[name.toLowerCase()]
     if (read === undefined) others.set(name, value)
-    else known = { ...known, ...read(value) }
+    else Object.assign(known, read(value))
   }
   return { ...cookie, ...known, unparsed_attributes: others }
 }
@@ -85,25 +88,16 @@ function splitPair(text: string): CookieSource | undefined {
   return { name: text.slice(0, equals).trim(), value: text.slice(equals + 1).trim() }
 }
 
-/** Cookies by name. */
-export function byName(cookies: readonly CookieSource[], type: Type): MapValue {
+type CookieMap = ReadonlyMap<MapKey, readonly Value[]>
+
+function byName(cookies: readonly CookieSource[], type: Type): CookieMap {
+  const { shape } = type as Type & { kind: 'object' }
   const map = new Map<MapKey, Value[]>()
   for (const cookie of cookies) {
-    const struct = toStruct(cookie, type)
+    const struct = new Struct(shape, cookie)
     const same = map.get(cookie.name)
     if (same === undefined) map.set(cookie.name, [struct])
     else same.push(struct)
   }
   return map
-}
-
-function toStruct(cookie: CookieSource, type: Type): Value {
-  const element = (type as Type & { kind: 'map' }).value as Type & { kind: 'list' }
-  return new Struct((element.inner as Type & { kind: 'object' }).shape, cookie)
-}
-
-/** The first cookie of a name as a value. */
-export function findCookie(cookies: readonly CookieSource[], name: string, type: Type): Value | undefined {
-  const cookie = cookies.find((candidate) => candidate.name === name)
-  return cookie && toStruct(cookie, type)
 }

@@ -50,15 +50,16 @@ const everywhere = {
     (activation) => activation.results,
   ),
 }
+const budgetOf = ({ budget }: Activation) => budget
 const request = { ...everywhere, req: variable(req, (activation) => activation.req) }
 const response = { ...request, res: variable(res, (activation) => activation.res) }
 
-const responseEnvironment = new Environment({ variables: response, functions: responseFunctions })
+const responseEnvironment = new Environment({ variables: response, functions: responseFunctions, budgetOf })
 
 /** What the expressions of each phase may use. */
 export const environments: Readonly<Record<PhaseName, Environment>> = {
-  on_tcp_connect: new Environment({ variables: everywhere, functions: connectionFunctions }),
-  on_http_request: new Environment({ variables: request, functions: requestFunctions }),
+  on_tcp_connect: new Environment({ variables: everywhere, functions: connectionFunctions, budgetOf }),
+  on_http_request: new Environment({ variables: request, functions: requestFunctions, budgetOf }),
   on_http_response: responseEnvironment,
   on_event_stream_message: responseEnvironment,
 }

@@ -1,11 +1,17 @@
 import type { RequestSource } from '../activation.ts'
+import type { Meter } from '../cel/budget.ts'
 import { INT, listOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
-import { Timestamp } from '../cel/values.ts'
-import { byName, parseCookies, requestCookies } from './cookies.ts'
-import { contentType, encodings } from './message.ts'
+import { type MapValue, Timestamp } from '../cel/values.ts'
+import { readCookies, requestCookies } from './cookies.ts'
+import { contentType, contentTypeOf, readEncodings, readLocation } from './message.ts'
 import { field, plain } from './shape.ts'
-import { queryOf, stringLists, type UrlSource, url } from './url.ts'
+import { parseQuery, queryOf, stringLists, type UrlSource, url } from './url.ts'
 import { userAgent } from './user-agent.ts'
+
+const readParameters = (request: RequestSource, meter: Meter) => parseQuery(queryOf(request.target), meter)
+
+/** The parameters of the query of a request. */
+export const queryParameters = (request: RequestSource): MapValue => request.once(readParameters)
 
 /** The URL of a request as the client sees it. An expression reads one part of it, so each is computed when it is read. */
 class RequestUrl implements UrlSource {
@@ -43,6 +49,10 @@ class RequestUrl implements UrlSource {
   get query(): string {
     return queryOf(this.#request.target)
   }
+
+  get queryParams(): MapValue {
+    return queryParameters(this.#request)
+  }
 }
 
 export const requestUrl = (request: RequestSource): UrlSource => new RequestUrl(request)
@@ -54,20 +64,20 @@ export const req: Type = objectOf({
     method: field(STRING, ({ method }: RequestSource) => method),
     host: field(STRING, ({ host }: RequestSource) => host),
     version: field(STRING, ({ version }: RequestSource) => version),
-    location: field(STRING, (message: RequestSource) => message.header('location')[0]),
+    location: field(STRING, (message: RequestSource) => message.once(readLocation)),
     headers: field(stringLists, ({ headers }: RequestSource) => headers),
     trailers: field(stringLists, () => new Map()),
     content_length: field(INT, ({ contentLength }: RequestSource) =>
       contentLength === -1 ? undefined : contentLength,
     ),
-    content_encoding: field(listOf(STRING), (message: RequestSource) => encodings(message)),
-    content_type: field(contentType, (message: RequestSource) => message.header('content-type')[0]),
-    cookies: field(requestCookies, (message: RequestSource) => byName(parseCookies(message), requestCookies)),
+    content_encoding: field(listOf(STRING), (message: RequestSource) => message.once(readEncodings)),
+    content_type: field(contentType, contentTypeOf),
+    cookies: field(requestCookies, (message: RequestSource) => message.once(readCookies)),
     ts: field(
       plain('ts', { header_received: TIMESTAMP, body_received: TIMESTAMP }),
       ({ receivedAt }: RequestSource) => ({ header_received: Timestamp.fromMillis(receivedAt) }),
     ),
     url: field(url, requestUrl),
-    user_agent: field(userAgent, (message: RequestSource) => message.header('user-agent')[0] ?? ''),
+    user_agent: field(userAgent, (message: RequestSource) => message),
   },
 })

@@ -1,7 +1,7 @@
 import type { ResponseSource } from '../activation.ts'
 import { INT, listOf, objectOf, STRING, type Type } from '../cel/types.ts'
-import { byName, parseSetCookies, responseCookies } from './cookies.ts'
-import { contentType, encodings } from './message.ts'
+import { readSetCookies, responseCookies } from './cookies.ts'
+import { contentType, contentTypeOf, readEncodings, readLocation } from './message.ts'
 import { field } from './shape.ts'
 import { stringLists } from './url.ts'
 
@@ -15,11 +15,9 @@ export const res: Type = objectOf({
     content_length: field(INT, ({ contentLength }: ResponseSource) =>
       contentLength === -1 ? undefined : contentLength,
     ),
-    content_encoding: field(listOf(STRING), (message: ResponseSource) => encodings(message)),
-    content_type: field(contentType, (message: ResponseSource) => message.header('content-type')[0]),
-    location: field(STRING, (message: ResponseSource) => message.header('location')[0]),
-    cookies: field(responseCookies, (message: ResponseSource) =>
-      byName(parseSetCookies(message), responseCookies),
-    ),
+    content_encoding: field(listOf(STRING), (message: ResponseSource) => message.once(readEncodings)),
+    content_type: field(contentType, contentTypeOf),
+    location: field(STRING, (message: ResponseSource) => message.once(readLocation)),
+    cookies: field(responseCookies, (message: ResponseSource) => message.once(readSetCookies)),
   },
 })

@@ -3,6 +3,19 @@ import { type Field, objectOf, type Shape, type Type } from '../cel/types.ts'
 /** A field that is read from the source. */
 export const field = <S>(type: Type, read: (source: S) => unknown): Field => ({ type, read })
 
+/** Reads something once for each source, which must not change. */
+export function once<S extends object, T>(read: (source: S) => T): (source: S) => T {
+  const known = new WeakMap<S, { readonly value: T }>()
+  return (source) => {
+    let found = known.get(source)
+    if (found === undefined) {
+      found = { value: read(source) }
+      known.set(source, found)
+    }
+    return found.value
+  }
+}
+
 /** An object whose fields are read from the same source as itself. */
 export const group = (name: string, fields: Shape['fields']): Field => ({
   type: objectOf({ name, fields }),

@@ -1,3 +1,5 @@
+import type { Meter } from '../cel/budget.ts'
+import { chargeLength } from '../cel/compare.ts'
 import { INT, listOf, mapOf, objectOf, STRING, type Type } from '../cel/types.ts'
 import type { MapKey, MapValue, Value } from '../cel/values.ts'
 import { field } from './shape.ts'
@@ -8,9 +10,11 @@ export interface UrlSource {
   readonly userPassword: string
   readonly host: string
   readonly port: number
+  /** Decoded. */
   readonly path: string
   readonly rawPath: string
   readonly query: string
+  readonly queryParams: MapValue
 }
 
 export const stringLists = mapOf(STRING, listOf(STRING))
@@ -30,17 +34,28 @@ export function queryOf(target: string): string {
   return mark === -1 ? '' : target.slice(mark + 1)
 }
 
+/** Decoding an escape takes longer than copying it, and reading parameters too. */
+const ESCAPE_COST = 16
+const DECODE_COST = 4
+
 /** Decodes percent signs. One that begins no escape stays as it is, and hides none of the others. */
-export function decodePercent(text: string): string {
+export function decodePercent(text: string, meter: Meter): string {
+  if (!text.includes('%')) return text
+  chargeLength(meter, text.length * ESCAPE_COST)
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) =>
     Buffer.from(escapes.replaceAll('%', ''), 'hex').toString(),
   )
 }
 
+/** Reading a parameter takes about this many steps. */
+const PARAMETER_COST = 10
+
 /** The parameters of a query by name, in order. */
-export function parseQuery(query: string): MapValue {
+export function parseQuery(query: string, meter: Meter): MapValue {
   const parameters = new Map<MapKey, Value[]>()
+  chargeLength(meter, query.length * DECODE_COST)
   for (const [name, value] of new URLSearchParams(query)) {
+    meter.charge(PARAMETER_COST)
     const values = parameters.get(name)
     if (values === undefined) parameters.set(name, [value])
     else values.push(value)
@@ -60,7 +75,7 @@ export const url: Type = objectOf({
     path: field(STRING, ({ path }: UrlSource) => path),
     raw_path: field(STRING, ({ rawPath }: UrlSource) => rawPath),
     query: field(STRING, ({ query }: UrlSource) => query),
-    query_params: field(stringLists, ({ query }: UrlSource) => parseQuery(query)),
+    query_params: field(stringLists, ({ queryParams }: UrlSource) => queryParams),
     uri: field(STRING, uriOf),
     raw: field(STRING, urlText),
     user_password: field(STRING, ({ userPassword }: UrlSource) => userPassword),

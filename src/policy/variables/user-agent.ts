@@ -1,4 +1,7 @@
-import { BOOL, objectOf, STRING, type Type } from '../cel/types.ts'
+import type { MessageSource } from '../activation.ts'
+import type { Meter } from '../cel/budget.ts'
+import { chargeLength } from '../cel/compare.ts'
+import { BOOL, type Field, objectOf, STRING, type Type } from '../cel/types.ts'
 import { field } from './shape.ts'
 
 /** Programs by the product token they send, the most specific first: browsers name each other. */
@@ -59,23 +62,39 @@ const isTablet = (agent: string) =>
 const isMobile = (agent: string) => !isTablet(agent) && /Mobi|iPhone|iPod/.test(agent)
 const isBot = (agent: string) => BOT.test(agent)
 
+const readAgent = (message: MessageSource) => message.header('user-agent')[0] ?? ''
+const agentOf = (message: MessageSource) => message.once(readAgent)
+
+/** Patterns look at every character. */
+const PATTERN_COST = 16
+
+/** A field that is read from the text once for a message. */
+function fact(type: Type, read: (agent: string) => unknown): Field {
+  const readFact = (message: MessageSource, meter: Meter) => {
+    const agent = agentOf(message)
+    chargeLength(meter, agent.length * PATTERN_COST)
+    return read(agent)
+  }
+  return field(type, (message: MessageSource) => message.once(readFact))
+}
+
 /** `req.user_agent`: a text, and what it says about the program. */
 export const userAgent: Type = objectOf({
   name: 'user_agent',
-  text: (agent: string) => agent,
+  text: agentOf,
   fields: {
-    name: field(STRING, (agent: string) => product(agent)[0]),
-    version: field(STRING, (agent: string) => product(agent)[1]),
-    os: field(STRING, (agent: string) => system(agent)[0]),
-    os_version: field(STRING, (agent: string) => system(agent)[1]),
-    device: field(STRING, (agent: string) => /\b(iPhone|iPad|iPod)\b/.exec(agent)?.[1] ?? ''),
-    url: field(STRING, (agent: string) => /https?:\/\/[^\s;)]{1,200}/.exec(agent)?.[0] ?? ''),
-    is_mobile: field(BOOL, isMobile),
-    is_tablet: field(BOOL, isTablet),
-    is_desktop: field(
+    name: fact(STRING, (agent) => product(agent)[0]),
+    version: fact(STRING, (agent) => product(agent)[1]),
+    os: fact(STRING, (agent) => system(agent)[0]),
+    os_version: fact(STRING, (agent) => system(agent)[1]),
+    device: fact(STRING, (agent) => /\b(iPhone|iPad|iPod)\b/.exec(agent)?.[1] ?? ''),
+    url: fact(STRING, (agent) => /https?:\/\/[^\s;)]{1,200}/.exec(agent)?.[0] ?? ''),
+    is_mobile: fact(BOOL, isMobile),
+    is_tablet: fact(BOOL, isTablet),
+    is_desktop: fact(
       BOOL,
-      (agent: string) => !isMobile(agent) && !isTablet(agent) && !isBot(agent) && system(agent)[0] !== '',
+      (agent) => !isMobile(agent) && !isTablet(agent) && !isBot(agent) && system(agent)[0] !== '',
     ),
-    is_bot: field(BOOL, isBot),
+    is_bot: fact(BOOL, isBot),
   },
 })

@@ -12,6 +12,8 @@ type Headers = readonly (readonly [name: string, value: Template])[]
 /** Adds the fields and returns them as the action's result. */
 function addTo(fields: HeaderFields, headers: Headers, activation: Activation): Map<string, string[]> {
   const added = new Map<string, string[]>()
+  // Messages with very many fields would make every later look at them slow.
+  activation.budget.charge(fields.size)
   for (const [name, template] of headers) {
     const text = template.evaluate(activation)
     const value = toFieldValue(text)

@@ -14,7 +14,7 @@ export const rateLimit: Implementation<'rate-limit'> = {
     )
 
     return (execution) => {
-      const keys = bucket_key.map((program) => valueText(program.evaluate(execution)))
+      const keys = bucket_key.map((program) => valueText(program.evaluate(execution), execution.budget))
       const key = toRateKey(JSON.stringify(keys))
       const finish = (retryAfterMs: number | undefined) => {
         const error =

@@ -20,6 +20,8 @@ function compile({ enforce, allow, deny, ip_policies }: Config, context: PolicyC
 
   return (activation) => {
     const { remoteAddress } = activation.conn
+    if (listed && fixed === undefined) chargeRanges(activation, allow.length + deny.length)
+    let matched: { readonly range: string | undefined } | undefined
     const byList =
       fixed ??
       (listed
@@ -31,13 +33,19 @@ function compile({ enforce, allow, deny, ip_policies }: Config, context: PolicyC
       action: admitted ? 'allow' : 'deny',
       // Only policies that read it pay for the search.
       get matched_cidr() {
-        return findRange(admitted ? allow : deny, activation, remoteAddress)
+        matched ??= { range: findRange(admitted ? allow : deny, activation, remoteAddress) }
+        return matched.range
       },
       ...errorResult(error),
     }
     return enforce ? error : undefined
   }
 }
+
+/** Reading a range takes about this many steps. */
+const RANGE_COST = 20
+
+const chargeRanges = ({ budget }: Activation, count: number) => budget.charge(RANGE_COST * count)
 
 function compileLists(
   allow: readonly Template[],
@@ -68,6 +76,7 @@ function findRange(
 ): string | undefined {
   const parsed = parseAddress(address)
   if (parsed === undefined) return undefined
+  chargeRanges(activation, templates.length)
   return templates
     .map((template) => template.evaluate(activation))
     .find((text) => {

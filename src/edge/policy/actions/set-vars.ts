@@ -9,7 +9,7 @@ function evaluate(value: VarValue, activation: Activation): Value {
     case 'literal':
       return fromJson(value.value) ?? null
     case 'template':
-      return value.template.program?.evaluate(activation) ?? value.template.evaluate(activation)
+      return value.template.evaluateValue(activation)
     case 'list':
       return value.elements.map((element) => evaluate(element, activation))
     case 'map':

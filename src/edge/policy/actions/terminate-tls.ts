@@ -27,17 +27,19 @@ function textReader(
   { server_certificate, server_private_key, mutual_tls_certificate_authorities: authorities = [] }: Config,
   context: PolicyContext,
 ): () => readonly string[] {
-  const execution = new ConnectionExecution(context, NO_CLIENT, () => undefined)
   const readAuthority = (id: string): string => {
     const pem = id.startsWith('ca_') ? context.readAuthority(id) : id
     if (pem === undefined) throw new PolicyFailure(`the certificate authority ${id} is missing`)
     return pem
   }
-  return () => [
-    server_certificate?.evaluate(execution) ?? '',
-    server_private_key?.evaluate(execution) ?? '',
-    ...authorities.map(readAuthority),
-  ]
+  return () => {
+    const execution = new ConnectionExecution(context, NO_CLIENT, () => undefined)
+    return [
+      server_certificate?.evaluate(execution) ?? '',
+      server_private_key?.evaluate(execution) ?? '',
+      ...authorities.map(readAuthority),
+    ]
+  }
 }
 
 function createSettings(

@@ -1,5 +1,8 @@
 import {
+  Budget,
+  CostExceeded,
   EvaluationError,
+  type Meter,
   PHASES,
   type PhaseName,
   type Policy,
@@ -37,11 +40,16 @@ export interface RuleTrace {
   readonly actions: readonly ActionTrace[]
 }
 
+/** A few megabytes of JSON. */
+const SHOWN_UNITS = 1_000_000
+
 /** Records what the rules of a policy decide. */
 export class PolicyTrace {
   readonly rules: RuleTrace[] = []
   /** The same policy, whose expressions are recorded. */
   readonly policy: Policy
+  /** What may be shown of one trial. */
+  readonly #shown = new Budget(SHOWN_UNITS, '(too much to show)')
   readonly #actions = new Map<PolicyAction, { readonly rule: RuleTrace; readonly trace: ActionTrace }>()
 
   constructor({ phases }: Policy) {
@@ -54,6 +62,16 @@ export class PolicyTrace {
             : [[phase, rules.map((rule, index) => this.#record(rule, phase, index + 1))]]
         }),
       ),
+    }
+  }
+
+  /** A value or the result of an action as JSON: nested plain objects whose leaves are values of expressions. */
+  show(value: unknown): unknown {
+    try {
+      return resultToJson(value, this.#shown)
+    } catch (error) {
+      if (error instanceof CostExceeded) return error.message
+      throw error
     }
   }
 
@@ -84,41 +102,38 @@ export class PolicyTrace {
     for (const [index, action] of rule.actions.entries())
       this.#actions.set(action, { rule: trace, trace: actions[index]! })
     const conditions = rule.conditions.map((program, index) =>
-      recordProgram(program, expressions[index]!, (isTrue) => {
+      this.#recordProgram(program, expressions[index]!, (isTrue) => {
         if (!isTrue) trace.outcome = 'not matched'
       }),
     )
     return { ...rule, conditions }
   }
-}
 
-function recordProgram(
-  program: Program,
-  trace: ExpressionTrace,
-  onValue: (isTrue: boolean) => void,
-): Program {
-  return {
-    ...program,
-    evaluate(activation, budget) {
-      try {
-        const value = program.evaluate(activation, budget)
-        trace.value = toJson(value)
-        onValue(value === true)
-        return value
-      } catch (error) {
-        if (error instanceof Error) trace.error = error.message
-        if (error instanceof EvaluationError) onValue(false)
-        throw error
-      }
-    },
+  #recordProgram(program: Program, trace: ExpressionTrace, onValue: (isTrue: boolean) => void): Program {
+    return {
+      ...program,
+      evaluate: (activation) => {
+        try {
+          const value = program.evaluate(activation)
+          trace.value = this.show(value)
+          onValue(value === true)
+          return value
+        } catch (error) {
+          if (error instanceof Error) trace.error = error.message
+          if (error instanceof EvaluationError) onValue(false)
+          throw error
+        }
+      },
+    }
   }
 }
 
-/** The result of an action as JSON: nested plain objects whose leaves are values of expressions. */
-export function resultToJson(result: unknown): unknown {
+function resultToJson(result: unknown, meter: Meter): unknown {
   if (result === undefined || typeof result === 'number') return result
-  if (Array.isArray(result)) return result.map(resultToJson)
+  if (Array.isArray(result)) return result.map((element) => resultToJson(element, meter))
   if (result !== null && Object.getPrototypeOf(result) === Object.prototype)
-    return Object.fromEntries(Object.entries(result).map(([key, value]) => [key, resultToJson(value)]))
-  return toJson(result as Value)
+    return Object.fromEntries(
+      Object.entries(result).map(([key, value]) => [key, resultToJson(value, meter)]),
+    )
+  return toJson(result as Value, meter)
 }

@@ -16,7 +16,7 @@ import type { PhaseSteps } from '../implement.ts'
 import { type CompileAction, compileAction, compilePolicy } from '../index.ts'
 import { MAX_TRIAL_BODY_BYTES, TrialExchange, type TrialResponse } from './exchange.ts'
 import { type Assumptions, findOutsideAction } from './outside-actions.ts'
-import { type ActionTrace, PolicyTrace, type RuleTrace, resultToJson } from './trace.ts'
+import { type ActionTrace, PolicyTrace, type RuleTrace } from './trace.ts'
 
 export type Headers = readonly (readonly [name: string, value: string])[]
 
@@ -111,7 +111,7 @@ function recordActions(trace: PolicyTrace, assumptions: Assumptions): CompileAct
     const recorded: Step = (execution) => {
       const record = trace.start(action)
       const finish = (result: unknown) => {
-        describeResult(record, action, execution, result)
+        describeResult(trace, record, action, execution, result)
         return result
       }
       const fail = (error: unknown): never => {
@@ -156,6 +156,7 @@ function compileStep(
 }
 
 function describeResult(
+  trace: PolicyTrace,
   record: ActionTrace,
   { action, source }: PolicyAction,
   execution: Execution,
@@ -165,7 +166,7 @@ function describeResult(
     action.type === 'set-vars'
       ? Object.fromEntries(execution.vars)
       : (execution.results[action.resultName] as unknown)
-  if (found !== undefined) record.result = resultToJson(found)
+  if (found !== undefined) record.result = trace.show(found)
   if (record.outcome === 'would') return
   if (result === undefined) record.effect = 'goes on'
   else if ('status' in (result as object)) record.effect = `responds ${(result as EdgeResponse).status}`

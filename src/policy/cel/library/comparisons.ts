@@ -1,4 +1,4 @@
-import { compare, equal } from '../compare.ts'
+import { chargeKey, compare, equal } from '../compare.ts'
 import type { CallContext } from '../overload.ts'
 import { overload } from '../signature.ts'
 import { EvaluationError, type MapValue, mapKey, typeName, type Value } from '../values.ts'
@@ -30,7 +30,7 @@ const isInList = (context: CallContext, value: Value, list: readonly Value[]): b
 const isInLiteral = ([, list]: readonly (Value | undefined)[]) => {
   if (!Array.isArray(list) || !list.every((element) => typeof element === 'string')) return undefined
   const texts = new Set<Value>(list)
-  return (_context: CallContext, value: Value) => texts.has(value)
+  return (context: CallContext, value: Value) => texts.has(chargeKey(context, value))
 }
 
 /** Equality, order and membership. */
@@ -42,8 +42,8 @@ export const comparisons = [
   ...ordering('>', (order) => order > 0),
   ...ordering('>=', (order) => order >= 0),
   overload('_in_(A, list(A)) -> bool', isInList, isInLiteral),
-  overload('_in_(A, map(A, B)) -> bool', (_context, value: Value, map: MapValue) => {
-    const key = mapKey(value)
+  overload('_in_(A, map(A, B)) -> bool', (context, value: Value, map: MapValue) => {
+    const key = mapKey(chargeKey(context, value))
     return key !== undefined && map.has(key)
   }),
 ]

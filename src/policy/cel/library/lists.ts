@@ -1,4 +1,4 @@
-import { compare, equal } from '../compare.ts'
+import { chargeKey, compare, equal } from '../compare.ts'
 import type { CallContext } from '../overload.ts'
 import { overload } from '../signature.ts'
 import { EvaluationError, type Int, isList, type MapKey, mapKey, typeName, type Value } from '../values.ts'
@@ -44,7 +44,7 @@ function distinct(context: CallContext, list: readonly Value[]): Value[] {
   const others: Value[] = []
   for (const element of list) {
     context.charge(1)
-    const key = mapKey(element)
+    const key = mapKey(chargeKey(context, element))
     if (key === undefined) {
       context.charge(1 + others.length)
       if (others.some((other) => equal(context, other, element))) continue

@@ -171,10 +171,14 @@ export const strings = [
   ...['size(map(A, B)) -> int', 'map(A, B).size() -> int'].map((signature) =>
     overload(signature, (_context, map: MapValue) => map.size),
   ),
-  overload('string.startsWith(string) -> bool', (_context, text: string, part: string) =>
-    text.startsWith(part),
-  ),
-  overload('string.endsWith(string) -> bool', (_context, text: string, part: string) => text.endsWith(part)),
+  overload('string.startsWith(string) -> bool', (context, text: string, part: string) => {
+    chargeLength(context, part.length)
+    return text.startsWith(part)
+  }),
+  overload('string.endsWith(string) -> bool', (context, text: string, part: string) => {
+    chargeLength(context, part.length)
+    return text.endsWith(part)
+  }),
   overload(
     'string.contains(string) -> bool',
     searched((text, part) => text.includes(part)),
