@@ -210,5 +210,9 @@ const TEMPLATES: readonly [source: string, expected: string][] = [
 
 test('templates put the values of expressions into texts', () => {
   for (const [source, expected] of TEMPLATES)
-    assert.equal(compileTemplate(source, environments.on_http_request, 1000).evaluate(activation), expected, source)
+    assert.equal(
+      compileTemplate(source, environments.on_http_request, 1000).evaluate(activation),
+      expected,
+      source,
+    )
 })

@@ -57,7 +57,8 @@ export function compileTemplate(source: string, environment: Environment, maxLen
       text = append(text, typeof part === 'string' ? part : part.evaluate(activation), activation)
     return text
   }
-  if (parts.length > 1 || typeof first !== 'object') return { source, literal: undefined, evaluate, evaluateValue: evaluate }
+  if (parts.length > 1 || typeof first !== 'object')
+    return { source, literal: undefined, evaluate, evaluateValue: evaluate }
   const evaluateValue = (activation: Activation) => {
     const value = first.evaluate(activation) ?? ''
     return typeof value === 'string' ? append('', value, activation) : value

@@ -63,10 +63,7 @@ function chargedText(text: string, meter: Meter): string {
 
 function mapToJson(map: MapValue, meter: Meter): unknown {
   return Object.fromEntries(
-    keysOf(map).map((key) => [
-      chargedText(valueText(key, meter), meter),
-      toJson(lookUp(map, key)!, meter),
-    ]),
+    keysOf(map).map((key) => [chargedText(valueText(key, meter), meter), toJson(lookUp(map, key)!, meter)]),
   )
 }
 

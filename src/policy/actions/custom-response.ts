@@ -14,7 +14,13 @@ export const customResponse = defineAction({
   config: object({
     status_code: described(withDefault(integer(200, 599), 200), 'the status of the response'),
     // The official Kubernetes operator writes the older name.
-    body: described(named(optional(template({ maxLength: MAX_BODY_LENGTH, maxResultLength: MAX_RESULT_LENGTH })), 'content'), 'the body'),
+    body: described(
+      named(
+        optional(template({ maxLength: MAX_BODY_LENGTH, maxResultLength: MAX_RESULT_LENGTH })),
+        'content',
+      ),
+      'the body',
+    ),
     headers: described(
       withDefault(headers(), [], {}),
       'header fields; without content-type one is chosen by the body',

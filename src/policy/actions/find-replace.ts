@@ -15,7 +15,10 @@ const MAX_REPLACEMENTS = 20
 
 const replacement = {
   from: described(pattern, 'what is replaced, everywhere'),
-  to: described(template({ maxLength: 8192, maxResultLength: 65_536 }), 'the replacement; $1 stands for the first group'),
+  to: described(
+    template({ maxLength: 8192, maxResultLength: 65_536 }),
+    'the replacement; $1 stands for the first group',
+  ),
 }
 
 const replacementsOf = <T>(text: ConfigField<T>) =>

@@ -75,7 +75,10 @@ export const httpRequest = defineAction({
       'added to the query of the URL',
     ),
     headers: described(withDefault(headers(), [], {}), 'header fields of the call'),
-    body: described(optional(template({ maxLength: 65_536, maxResultLength: 65_536 })), 'the body of the call'),
+    body: described(
+      optional(template({ maxLength: 65_536, maxResultLength: 65_536 })),
+      'the body of the call',
+    ),
     max_redirects: described(withDefault(integer(0, 100), 10), 'how many redirects are followed'),
     timeout: described(
       withDefault(duration(1, 30), 3000, '3s'),

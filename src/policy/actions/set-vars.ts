@@ -39,7 +39,11 @@ function readValue(value: unknown, context: FieldContext, depth: number): VarVal
     context.report(2252, `values are nested ${MAX_DEPTH} levels deep at most`)
     return { kind: 'literal', value: null }
   }
-  if (typeof value === 'string') return { kind: 'template', template: template({ maxResultLength: MAX_RESULT_LENGTH }).read(value, context) }
+  if (typeof value === 'string')
+    return {
+      kind: 'template',
+      template: template({ maxResultLength: MAX_RESULT_LENGTH }).read(value, context),
+    }
   if (Array.isArray(value))
     return {
       kind: 'list',

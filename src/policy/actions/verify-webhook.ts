@@ -15,7 +15,10 @@ export const verifyWebhook = defineAction({
   ends: 'sometimes',
   config: object({
     provider: described(choice(...WEBHOOK_PROVIDERS), 'the service that sends the webhooks'),
-    secret: described(withDefault(template({ maxLength: 4096 }), literalTemplate(''), ''), 'what it signs them with'),
+    secret: described(
+      withDefault(template({ maxLength: 4096 }), literalTemplate(''), ''),
+      'what it signs them with',
+    ),
     enforce: described(withDefault(flag, true), 'false: only sets the results'),
   }),
   results: { verified: BOOL, error: errorResult },

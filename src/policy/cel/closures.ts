@@ -438,6 +438,7 @@ function direct(call: Call, runs: readonly Run[]): Run {
 function dispatched(name: string, overloads: readonly Overload[], runs: readonly Run[]): Run {
   return (frame) => {
     const args = runs.map((run) => run(frame))
+    frame.charge(2 * overloads.length)
     const overload = overloads.find(({ parameters }) =>
       parameters.every((type, index) => accepts(type, args[index]!)),
     )

@@ -21,8 +21,9 @@ export function pointCount(text: string): number {
 
 /** The code points from one index to before another. */
 export function pointSlice(text: string, from: number, to: number): string {
-  if (!SURROGATE.test(text)) return text.slice(from, to)
-  return [...text].slice(from, to).join('')
+  const start = unitIndex(text, from)
+  const rest = text.slice(start)
+  return rest.slice(0, unitIndex(rest, to - from))
 }
 
 /** Translates an index of UTF-16 units into one of code points. */
@@ -32,5 +33,9 @@ export function pointIndex(text: string, unitIndex: number): number {
 
 /** Translates an index of code points into one of UTF-16 units. */
 export function unitIndex(text: string, index: number): number {
-  return SURROGATE.test(text) ? [...text].slice(0, index).join('').length : index
+  if (!SURROGATE.test(text)) return index
+  let unit = 0
+  for (let point = 0; point < index && unit < text.length; point++)
+    unit += (text.codePointAt(unit) ?? 0) > 0xffff ? 2 : 1
+  return unit
 }

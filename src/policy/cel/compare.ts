@@ -24,6 +24,9 @@ export function chargeLength(meter: Meter, length: number): void {
   meter.charge(1 + Math.floor(length / LENGTH_PER_UNIT))
 }
 
+/** Finding out how two values that are not plain compare takes about this many steps. */
+const OBJECT_COST = 4
+
 /** Charges for finding a key in a map or set, which compares the whole text. Returns the key. */
 export function chargeKey(meter: Meter, key: Value): Value {
   if (typeof key === 'string') chargeLength(meter, key.length)
@@ -40,6 +43,7 @@ export function equal(context: CallContext, left: Value, right: Value): boolean 
   if (isNumber(left) && isNumber(right)) return compareNumbers(left, right) === 0
   if (left === null || right === null) return left === right
   if (typeof left !== 'object' || typeof right !== 'object') return false
+  context.charge(OBJECT_COST)
   if (isList(left)) return isList(right) && equalLists(context, left, right)
   if (left instanceof Map) return right instanceof Map && equalMaps(context, left, right)
   if (left instanceof Uint8Array) {
@@ -97,7 +101,8 @@ const unwrap = (value: Numeric): Int => (isInt(value) ? value : value.value)
 export function compareNumbers(left: Numeric, right: Numeric): number {
   // An integer becomes a double to be compared with one, even if it loses digits.
   const lossy = left instanceof Double || right instanceof Double
-  const [one, other] = [left, right].map(unwrap).map((value) => (lossy ? Number(value) : value)) as [Int, Int]
+  const one = lossy ? Number(unwrap(left)) : unwrap(left)
+  const other = lossy ? Number(unwrap(right)) : unwrap(right)
   if (one < other) return -1
   // biome-ignore lint/suspicious/noDoubleEquals: a number and a bigint of the same value are only loosely equal
   return one > other ? 1 : one == other ? 0 : Number.NaN

@@ -29,7 +29,7 @@ const charged =
   }
 
 /** Parsing takes longer than copying. */
-const PARSE_COST = 4
+const PARSE_COST = 8
 
 const parsed =
   <R extends Value>(run: (text: string, context: CallContext) => R) =>
@@ -105,6 +105,7 @@ class ParsedUrl implements UrlSource {
 }
 
 function parseUrl(text: string, context: CallContext): Value {
+  context.charge(URL_COST)
   if (!URL.canParse(text)) throw new EvaluationError(`${JSON.stringify(text.slice(0, 80))} is not a URL`)
   return new Struct((url as Type & { kind: 'object' }).shape, new ParsedUrl(new URL(text), context))
 }
@@ -133,6 +134,8 @@ function isCidr(text: unknown): text is string {
 }
 
 const CIDR_COST = 10
+const RANDOM_COST = 10
+const URL_COST = 40
 
 /** `inCidrRange` and `inCidrRanges`. Ranges that are written in the expression are read once. */
 function rangeFunction(signature: string, rangesOf: (argument: Value) => readonly Value[]): Overload {
@@ -204,7 +207,10 @@ export const textFunctions: readonly Overload[] = [
     overload(`${signature} -> string`, encodeQuery),
   ),
   ...['string.escapeUrl()', 'url.escape(string)'].map((signature) =>
-    overload(`${signature} -> string`, charged(escapeUrl)),
+    overload(
+      `${signature} -> string`,
+      parsed((text) => escapeUrl(text)),
+    ),
   ),
   ...['string.unescapeUrl()', 'url.unescape(string)'].map((signature) =>
     overload(`${signature} -> string`, charged(unescapeUrl)),
@@ -226,8 +232,14 @@ export const textFunctions: readonly Overload[] = [
     return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
   }),
   overload('rand.double() -> double', () => new Double(Math.random())),
-  overload('rand.int() -> int', () => randomBetween(0, 1)),
-  overload('rand.int(int, int) -> int', (_context, first: Int, last: Int) => randomBetween(first, last)),
+  overload('rand.int() -> int', (context) => {
+    context.charge(RANDOM_COST)
+    return randomBetween(0, 1)
+  }),
+  overload('rand.int(int, int) -> int', (context, first: Int, last: Int) => {
+    context.charge(RANDOM_COST)
+    return randomBetween(first, last)
+  }),
   rangeFunction('inCidrRange(string, string) -> bool', (range) => [range]),
   rangeFunction('inCidrRanges(string, list(string)) -> bool', (ranges) => ranges as readonly Value[]),
 ]

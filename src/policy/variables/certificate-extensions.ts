@@ -19,8 +19,8 @@ const EXTENSIONS = 0xa3
 const MAX_OBJECT_ID_BYTES = 128
 
 /** The extensions of a certificate, which OpenSSL has parsed before; none where the encoding cannot be followed. */
-export const readExtensions = once(
-  ({ raw }: X509Certificate): readonly CertificateExtension[] => parseExtensions(raw),
+export const readExtensions = once(({ raw }: X509Certificate): readonly CertificateExtension[] =>
+  parseExtensions(raw),
 )
 
 function parseExtensions(raw: Buffer): CertificateExtension[] {

@@ -34,11 +34,17 @@ const nameType = (name: string): Type =>
     name,
     text: ({ text }: NameSource) => text,
     fields: {
-      common_name: field(STRING, once((source: NameSource) => attribute(source, 'CN')[0])),
+      common_name: field(
+        STRING,
+        once((source: NameSource) => attribute(source, 'CN')[0]),
+      ),
       ...Object.fromEntries(
         Object.entries(ATTRIBUTES).map(([key, short]) => [
           key,
-          field(strings, once((source: NameSource) => attribute(source, short))),
+          field(
+            strings,
+            once((source: NameSource) => attribute(source, short)),
+          ),
         ]),
       ),
     },
@@ -52,7 +58,9 @@ const ALTERNATIVE = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g
 
 const alternatives = (kind: string) =>
   once(({ subjectAltName = '' }: X509Certificate) =>
-    [...subjectAltName.matchAll(ALTERNATIVE)].filter(([, found]) => found === kind).map(([, , name]) => name!),
+    [...subjectAltName.matchAll(ALTERNATIVE)]
+      .filter(([, found]) => found === kind)
+      .map(([, , name]) => name!),
   )
 
 const alternativeNames = objectOf({
@@ -81,8 +89,14 @@ const moment = (text: string) => Timestamp.fromMillis(Date.parse(text))
 const fields = {
   serial_number: field(STRING, ({ serialNumber }: X509Certificate) => serialNumber.toLowerCase()),
   signature_algorithm: field(STRING, ({ signatureAlgorithm }: X509Certificate) => signatureAlgorithm),
-  subject: field(nameType('subject'), once(({ subject }: X509Certificate) => parseName(subject ?? ''))),
-  issuer: field(nameType('issuer'), once(({ issuer }: X509Certificate) => parseName(issuer ?? ''))),
+  subject: field(
+    nameType('subject'),
+    once(({ subject }: X509Certificate) => parseName(subject ?? '')),
+  ),
+  issuer: field(
+    nameType('issuer'),
+    once(({ issuer }: X509Certificate) => parseName(issuer ?? '')),
+  ),
   san: field(alternativeNames, (source: X509Certificate) => source),
   extensions: field(
     listOf(extension),
@@ -97,7 +111,13 @@ const fields = {
 /** A certificate, read from its parsed form. */
 export const certificate: Type = objectOf({
   name: 'certificate',
-  fields: { pem: field(STRING, once((source: X509Certificate) => source.toString())), ...fields },
+  fields: {
+    pem: field(
+      STRING,
+      once((source: X509Certificate) => source.toString()),
+    ),
+    ...fields,
+  },
 })
 
 /** The certificate that was shown to the client. */

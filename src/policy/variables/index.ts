@@ -37,10 +37,18 @@ const results = objectOf({
 
 const variable = (type: Type, read: (activation: Activation) => unknown): Variable => ({ type, read })
 
+let lastTime = { millis: Number.NaN, text: '' }
+
+/** The same text for as long as the clock shows the same. */
+function timeText(millis: number): string {
+  if (lastTime.millis !== millis) lastTime = { millis, text: new Date(millis).toISOString() }
+  return lastTime.text
+}
+
 const everywhere = {
   conn: variable(conn, (activation) => activation.conn),
   endpoint: variable(endpoint, (activation) => activation.endpoint),
-  'time.now': variable(STRING, (activation) => new Date(activation.now()).toISOString()),
+  'time.now': variable(STRING, (activation) => timeText(activation.now())),
   vars: variable(mapOf(STRING, DYN), (activation) => activation.vars),
   actions: variable(
     objectOf({

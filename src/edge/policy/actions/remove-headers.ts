@@ -17,7 +17,9 @@ export const removeHeaders: Implementation<'remove-headers'> = {
   on_http_request({ headers }) {
     const names = headers.map((name) => name.toLowerCase())
     return (execution) => {
-      execution.results.remove_headers = { headers_removed: removeFrom(execution.exchange.fields, names, execution) }
+      execution.results.remove_headers = {
+        headers_removed: removeFrom(execution.exchange.fields, names, execution),
+      }
       execution.headersChanged()
       return undefined
     }
@@ -25,7 +27,9 @@ export const removeHeaders: Implementation<'remove-headers'> = {
   on_http_response({ headers }) {
     const names = headers.map((name) => name.toLowerCase())
     return (execution) => {
-      execution.results.remove_headers = { headers_removed: removeFrom(execution.response.fields, names, execution) }
+      execution.results.remove_headers = {
+        headers_removed: removeFrom(execution.response.fields, names, execution),
+      }
       execution.headersChanged()
       return undefined
     }

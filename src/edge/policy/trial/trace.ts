@@ -132,8 +132,6 @@ function resultToJson(result: unknown, meter: Meter): unknown {
   if (result === undefined || typeof result === 'number') return result
   if (Array.isArray(result)) return result.map((element) => resultToJson(element, meter))
   if (result !== null && Object.getPrototypeOf(result) === Object.prototype)
-    return Object.fromEntries(
-      Object.entries(result).map(([key, value]) => [key, resultToJson(value, meter)]),
-    )
+    return Object.fromEntries(Object.entries(result).map(([key, value]) => [key, resultToJson(value, meter)]))
   return toJson(result as Value, meter)
 }

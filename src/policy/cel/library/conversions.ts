@@ -79,7 +79,7 @@ function parseBool(text: string): boolean {
 }
 
 /** Reading a time takes about this many steps. */
-const PARSE_COST = 20
+const PARSE_COST = 60
 
 const charged = (parse: (text: string) => Value) => (context: CallContext, text: string) => {
   context.charge(PARSE_COST)

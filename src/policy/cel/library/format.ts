@@ -21,6 +21,8 @@ import { decodeUtf8, doubleText } from './conversions.ts'
 const CLAUSE = /%(?:(%)|(?:\.(\d+))?([a-zA-Z])|.?)/gs
 const DEFAULT_PRECISION = 6
 const MAX_PRECISION = 100
+/** Writing a very small or large double exactly takes about this many steps. */
+const FIXED_COST = 300
 
 type Clause = (context: CallContext, value: Value, precision: number) => string
 
@@ -33,7 +35,10 @@ const CLAUSES: Readonly<Record<string, Clause>> = {
       return Number.isFinite(value.value) ? doubleText(value.value) : infinite(value)
     throw wrongType('decimal', 'integers', value)
   },
-  f: (_context, value, precision) => fixedText(numberOf(value, 'fixed-point'), precision),
+  f: (context, value, precision) => {
+    context.charge(FIXED_COST)
+    return fixedText(numberOf(value, 'fixed-point'), precision)
+  },
   e: (_context, value, precision) => {
     const number = numberOf(value, 'scientific')
     if (!Number.isFinite(number)) return String(number)

@@ -11,11 +11,14 @@ const SEARCH_COST = 10
 /** Steps of a search are short. */
 const STEPS_PER_UNIT = 2
 
+/** What looking at each character takes, instead of copying all. */
+const CHARACTER_COST = 8
+
 /** Charged before work on a text, so that none begins that the budget does not cover. */
 const charged =
-  <A extends unknown[], R>(run: (text: string, ...args: A) => R) =>
+  <A extends unknown[], R>(run: (text: string, ...args: A) => R, cost = 1) =>
   (context: CallContext, text: string, ...args: A): R => {
-    chargeLength(context, text.length)
+    chargeLength(context, text.length * cost)
     return run(text, ...args)
   }
 
@@ -158,6 +161,15 @@ const QUOTED: ReadonlyMap<string, string> = new Map([
 const quote = (text: string) =>
   `"${text.toWellFormed().replace(/[\x07\b\f\n\r\t\v\\"]/g, (character) => QUOTED.get(character)!)}"`
 
+// Other characters are rare, and leaving them as they are takes long.
+const changedAscii =
+  (letters: RegExp, change: (text: string) => string) => (context: CallContext, text: string) => {
+    chargeLength(context, text.length)
+    if (/^[\0-\x7f]*$/.test(text)) return change(text)
+    chargeLength(context, text.length * 2 * CHARACTER_COST)
+    return text.replace(letters, change)
+  }
+
 /** Functions on strings, those of cel-go's extension among them. */
 export const strings = [
   overload('size(string) -> int', charged(pointCount)),
@@ -185,31 +197,31 @@ export const strings = [
   ),
   overload('string.matches(string) -> bool', matches, matchesLiteral),
   overload('matches(string, string) -> bool', matches, matchesLiteral),
-  overload('string.charAt(int) -> string', charged(charAt)),
+  overload('string.charAt(int) -> string', charged(charAt, 2)),
   overload('string.indexOf(string) -> int', searched(indexOf)),
   overload('string.indexOf(string, int) -> int', searched(indexOf)),
   overload('string.lastIndexOf(string) -> int', searched(lastIndexOf)),
   overload('string.lastIndexOf(string, int) -> int', searched(lastIndexOf)),
-  overload('string.substring(int) -> string', charged(substring)),
-  overload('string.substring(int, int) -> string', charged(substring)),
+  overload('string.substring(int) -> string', charged(substring, 2)),
+  overload('string.substring(int, int) -> string', charged(substring, 2)),
   overload('string.replace(string, string) -> string', replace),
   overload('string.replace(string, string, int) -> string', replace),
   overload('string.split(string) -> list(string)', split),
   overload('string.split(string, int) -> list(string)', split),
   overload('list(string).join() -> string', join),
   overload('list(string).join(string) -> string', join),
-  overload('string.trim() -> string', charged(trim)),
+  overload('string.trim() -> string', charged(trim, CHARACTER_COST)),
   overload(
     'string.reverse() -> string',
-    charged((text: string) => [...text].reverse().join('')),
+    charged((text: string) => [...text].reverse().join(''), CHARACTER_COST),
   ),
   overload(
     'string.lowerAscii() -> string',
-    charged((text: string) => text.replace(/[A-Z]+/g, (part) => part.toLowerCase())),
+    changedAscii(/[A-Z]+/g, (text) => text.toLowerCase()),
   ),
   overload(
     'string.upperAscii() -> string',
-    charged((text: string) => text.replace(/[a-z]+/g, (part) => part.toUpperCase())),
+    changedAscii(/[a-z]+/g, (text) => text.toUpperCase()),
   ),
-  overload('strings.quote(string) -> string', charged(quote)),
+  overload('strings.quote(string) -> string', charged(quote, CHARACTER_COST)),
 ]

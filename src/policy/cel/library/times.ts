@@ -3,13 +3,17 @@ import { overload } from '../signature.ts'
 import { isZoneLoaded, type LocalTime, localTime } from '../time.ts'
 import { type Duration, int, type Timestamp } from '../values.ts'
 
-const ZONE_COST = 100
+const TIME_COST = 20
+const ZONE_COST = 200
 
 /** The first look at a time zone loads its rules. */
 const NEW_ZONE_COST = 5000
 
 const getter = (name: string, read: (time: LocalTime) => number) => [
-  overload(`timestamp.${name}() -> int`, (_context, time: Timestamp) => read(localTime(time, 'UTC'))),
+  overload(`timestamp.${name}() -> int`, (context: CallContext, time: Timestamp) => {
+    context.charge(TIME_COST)
+    return read(localTime(time, 'UTC'))
+  }),
   overload(`timestamp.${name}(string) -> int`, (context: CallContext, time: Timestamp, zone: string) => {
     context.charge(isZoneLoaded(zone) ? ZONE_COST : NEW_ZONE_COST)
     return read(localTime(time, zone))
