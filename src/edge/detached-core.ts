@@ -7,6 +7,7 @@ import { silentLog } from '../base/log.ts'
 import { type Core, NO_SERVICES } from './core.ts'
 import { HELD_BODY_LIMITS } from './held-body.ts'
 import { defaultLimits, toTickLimits } from './limits.ts'
+import { OWN_BODY_LIMITS } from './own-body.ts'
 import { EMPTY_TABLE } from './table.ts'
 import { Traffic } from './traffic.ts'
 
@@ -25,6 +26,7 @@ export function createDetachedCore(): Core {
     observer: undefined,
     traffic: new Traffic(),
     heldBodyBudgets: new ByteBudgets(HELD_BODY_LIMITS),
+    ownBodyBudgets: new ByteBudgets(OWN_BODY_LIMITS),
     windows: new WindowBudget(),
     acmeChallenge: undefined,
     errorPagesUrl: () => undefined,

@@ -28,6 +28,7 @@ import { createKeySets } from './modules/key-sets.ts'
 import type { Logins } from './modules/login.ts'
 import { createSnsKeys } from './modules/sns-keys.ts'
 import type { Observer } from './observe.ts'
+import { OWN_BODY_LIMITS } from './own-body.ts'
 import { createBodyReplacer } from './policy/body-replacer.ts'
 import { createOutboundCalls } from './policy/outbound-calls.ts'
 import type { TakeRateLease } from './policy/rate-lease.ts'
@@ -155,6 +156,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     observer: observe,
     traffic: new Traffic(dependencies.ipData),
     heldBodyBudgets: new ByteBudgets({ ...HELD_BODY_LIMITS, isShared: config.isShared }),
+    ownBodyBudgets: new ByteBudgets({ ...OWN_BODY_LIMITS, isShared: config.isShared }),
     windows: dependencies.windows ?? new WindowBudget(),
     acmeChallenge: dependencies.acmeChallenge,
     errorPagesUrl: config.errorPagesUrl ?? (() => undefined),

@@ -91,9 +91,10 @@ const errorKinds = {
   too_many_bodies: {
     code: 3111,
     status: 503,
-    cause: 'Too many request bodies are being checked, from this address or in total.',
+    cause:
+      'Too many bodies are held, from this address or in total: of requests that are checked, or of responses that their visitors do not take.',
     next: 'Try again shortly.',
-    text: () => 'Too many request bodies are being checked right now. Try again shortly.',
+    text: () => 'Too many bodies are held right now. Try again shortly.',
   },
   certificate_at_proxy: {
     code: 3112,

@@ -13,6 +13,7 @@ import { HeldResponse } from './held-response.ts'
 import { HeaderFields } from './message/fields.ts'
 import type { RequestHead } from './message/request-head.ts'
 import type { RequestEvent, RequestTrace } from './observe.ts'
+import { OwnBody } from './own-body.ts'
 import { type EdgeResponse, renderError } from './response.ts'
 import type { HttpEntry, HttpRoute } from './table.ts'
 import { TransformWriter } from './transform-writer.ts'
@@ -86,6 +87,7 @@ export interface ExchangeResult {
  *   `upgrading`         the request asks for WebSocket; a 101 then calls `upgrade()` instead of `respond()`
  *   `#heldResponse`     a response step waits; the head is not sent yet, and what the upstream sends is stored
  *   `#transformWriter`  a response step transforms the body; `finish()` waits for the transform to end
+ *   `#ownBody`          the response is a large body of the edge itself; `finish()` waits until the client has taken it
  *   `#replaced`         a response step replaced the response; what the upstream still sends is dropped
  */
 export abstract class Exchange {
@@ -137,6 +139,8 @@ export abstract class Exchange {
   #uncredited = 0
   /** A response step replaced the response. */
   #replaced = false
+  /** What is left of a large body of the edge itself. */
+  #ownBody: OwnBody | undefined = undefined
 
   constructor(core: Core, connection: ClientConnection, head: RequestHead) {
     this.core = core
@@ -231,8 +235,9 @@ export abstract class Exchange {
     }
     if (this.entry !== undefined) this.entry.traffic.bytesOut += chunk.length
     if (this.trace !== undefined) this.trace.responseBodyLength += chunk.length
-    if (this.#transformWriter === undefined) this.writeBody(chunk)
-    else this.#transformWriter.write(chunk)
+    if (this.#transformWriter !== undefined) this.#transformWriter.write(chunk)
+    else if (this.#ownBody === undefined) this.writeBody(chunk)
+    else this.#sendOwnBody(this.#ownBody)
   }
 
   /** Ends the response body. */
@@ -289,6 +294,12 @@ export abstract class Exchange {
   respondWith(response: EdgeResponse): void {
     const { status, fields, body } = response
     const { length, hasBody } = frameBody(this.head.method, status, body)
+    if (hasBody && !this.#holdOwnBody(body)) {
+      // The page of the error that says so may be large too.
+      if (this.#error === undefined) this.reject(edgeError('too_many_bodies'))
+      else this.abort()
+      return
+    }
     this.respond(status, STATUS_CODES[status] ?? '', fields, length, hasBody)
     if (hasBody) this.respondBody(body)
     this.finish('')
@@ -387,6 +398,33 @@ export abstract class Exchange {
   /** Called by the subclass when a congested client has room again. */
   protected onClientDrain(): void {
     this.#transformWriter?.transform.resume()
+    if (this.#ownBody?.started) this.#sendOwnBody(this.#ownBody)
+  }
+
+  /** Takes the body of the response, which replaces an earlier one; false when too much is waiting for clients already. */
+  #holdOwnBody(body: Buffer): boolean {
+    this.#releaseOwnBody()
+    if (OwnBody.isSmall(body)) return true
+    this.#ownBody = OwnBody.hold(body, this)
+    return this.#ownBody !== undefined
+  }
+
+  #sendOwnBody(body: OwnBody): void {
+    body.started = true
+    while (!this.ended && !this.congested) {
+      const part = body.next()
+      if (part === undefined) {
+        this.#releaseOwnBody()
+        body.onWritten?.()
+        return
+      }
+      this.writeBody(part)
+    }
+  }
+
+  #releaseOwnBody(): void {
+    this.#ownBody?.release()
+    this.#ownBody = undefined
   }
 
   #recordStatus(status: number): void {
@@ -397,12 +435,17 @@ export abstract class Exchange {
 
   #complete(trailers: string): void {
     if (this.ended) return
+    if (this.#ownBody?.started) {
+      this.#ownBody.onWritten = () => this.#complete(trailers)
+      return
+    }
     this.writeEnd(trailers)
     this.#end(true)
   }
 
   #end(complete: boolean): void {
     this.ended = true
+    this.#releaseOwnBody()
     if (this.entry !== undefined) this.entry.traffic.finished++
     if (!complete) {
       this.upstream?.abort()
@@ -471,17 +514,23 @@ export abstract class Exchange {
   }
 
   /** Sends what a response step put in place of the response, and drops the rest of the upstream's. */
-  #respondReplaced({ status, fields }: MutableResponse, body: Buffer): void {
+  #respondReplaced(response: MutableResponse, body: Buffer): void {
+    const { status, fields } = response
+    const { length, hasBody } = frameBody(this.head.method, status, body)
+    if (hasBody && !this.#holdOwnBody(body)) {
+      this.#respondFull(response)
+      return
+    }
     this.#replaced = true
     this.#recordStatus(status)
     const lines = fields.text
     if (this.trace !== undefined) this.trace.responseFields = lines
-    const { length, hasBody } = frameBody(this.head.method, status, body)
     this.writeHead(status, STATUS_CODES[status] ?? '', lines, length, hasBody)
     if (hasBody) {
       if (this.entry !== undefined) this.entry.traffic.bytesOut += body.length
       if (this.trace !== undefined) this.trace.responseBodyLength += body.length
-      this.writeBody(body)
+      if (this.#ownBody === undefined) this.writeBody(body)
+      else this.#sendOwnBody(this.#ownBody)
     }
     // Not at once: the upstream is in the middle of handing over its response.
     queueMicrotask(() => {
@@ -490,6 +539,17 @@ export abstract class Exchange {
       this.upstream = undefined
       this.#complete('')
     })
+  }
+
+  /** Replaces a response whose body cannot wait for its client. */
+  #respondFull(response: MutableResponse): void {
+    if (this.#error !== undefined) {
+      this.abort()
+      return
+    }
+    this.#error = edgeError('too_many_bodies')
+    const { status, fields, body } = this.renderError(this.#error)
+    this.#respondReplaced({ ...response, status, fields: new HeaderFields(fields) }, body)
   }
 
   #attachTransform(transform: Duplex): void {

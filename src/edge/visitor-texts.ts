@@ -37,7 +37,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   ambiguous_path: { title: 'Ambiguous path', visitor: 'Check the address for repeated slashes and dots.' },
   body_timeout: { title: 'Upload timed out', visitor: 'Check your connection, then try again.' },
   body_too_large: { title: 'Upload too large', visitor: 'Send less data.' },
-  too_many_bodies: { title: 'Too many uploads', visitor: TRY_AGAIN },
+  too_many_bodies: { title: 'Too many transfers', visitor: TRY_AGAIN },
   certificate_at_proxy: {
     title: 'Client certificate missing',
     visitor: ASK_OWNER,
