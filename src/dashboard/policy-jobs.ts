@@ -22,9 +22,6 @@ export type PolicyJobResult =
   | { readonly trial: PolicyTrialResult }
   | { readonly field: string; readonly message: string }
 
-/** Mistakes that one response names. */
-const MAX_ISSUES = 100
-
 /** Runs in a thread: a policy of one tenant may take long to read or to run. */
 export async function runPolicyJob(job: PolicyJob): Promise<PolicyJobResult> {
   return job.kind === 'check' ? { check: checkPolicy(job.policy, job.attachment) } : tryPolicy(job.request)
@@ -35,13 +32,12 @@ function checkPolicy(text: string, attachment: Attachment): PolicyCheck {
     return { issues: [], rules: outlineOf(readPolicy(text, attachment)) }
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
-    return {
-      issues: error.issues.slice(0, MAX_ISSUES).map((issue) => ({
-        line: issue.line ?? null,
-        message: issueText({ ...issue, line: undefined }),
-      })),
-      rules: [],
-    }
+    const issues = error.issues.map((issue) => ({
+      line: issue.line ?? null,
+      message: issueText({ ...issue, line: undefined }),
+    }))
+    const more = error.more > 0 ? [{ line: null, message: `and ${error.more} more` }] : []
+    return { issues: [...issues, ...more], rules: [] }
   }
 }
 

@@ -29,10 +29,18 @@ export function readPolicyFile(
     return readPolicy(text, attachment)
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
-    if (json) terminal.out(`${JSON.stringify({ valid: false, issues: error.issues.map(toJson) })}\n`)
-    else printFailure(error.issues.map((issue) => toLine(file, issue)).join('\n'), terminal.error)
+    if (json)
+      terminal.out(
+        `${JSON.stringify({ valid: false, issues: error.issues.map(toJson), more: error.more })}\n`,
+      )
+    else printFailure(describe(file, error).join('\n'), terminal.error)
     return undefined
   }
+}
+
+function describe(file: string, { issues, more }: PolicyError): string[] {
+  const lines = issues.map((issue) => toLine(file, issue))
+  return more > 0 ? [...lines, `and ${more} more`] : lines
 }
 
 type Issue = PolicyError['issues'][number]

@@ -15,6 +15,8 @@ import { compileTemplate, literalTemplate, type Template, TemplateError } from '
 /** Where a field of a configuration is, and what its expressions may use. */
 export interface FieldContext {
   readonly environment: Environment
+  /** Those that were compiled before: texts are often repeated. */
+  readonly templates: Map<string, Template>
   readonly phase: PhaseName
   readonly protocol: PolicyProtocol
   readonly path: DocumentPath
@@ -121,8 +123,14 @@ export function template(limits: TemplateLimits = {}): ConfigField<Template> {
       const source = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
       const plain = typeof source === 'string' && !source.includes('${')
       const text = readText(source, context, plain ? limits : {})
+      if (plain) return literalTemplate(text)
+      const key = `${context.phase} ${maxResultLength} ${text}`
+      const known = context.templates.get(key)
+      if (known !== undefined) return known
       try {
-        return compileTemplate(text, context.environment, maxResultLength)
+        const compiled = compileTemplate(text, context.environment, maxResultLength)
+        context.templates.set(key, compiled)
+        return compiled
       } catch (error) {
         if (!(error instanceof TemplateError)) throw error
         context.report(2224, error.message)

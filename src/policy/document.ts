@@ -1,16 +1,15 @@
 import { type Document, LineCounter, parseDocument } from 'yaml'
 import { errorMessage } from '../base/error-message.ts'
 import { findNearest } from '../base/nearest.ts'
+import { expandAliases, LINEAR_PARSING, YamlMistake } from '../base/yaml-document.ts'
 import { MAX_POLICY_BYTES } from '../resources/endpoint-options.ts'
-import { type DocumentPath, PolicyError, type PolicyIssue } from './issue.ts'
+import { type DocumentPath, PolicyError, type PolicyIssue, PolicyIssues } from './issue.ts'
 import { type Attachment, isHttp, PHASES, type PhaseName } from './phases.ts'
 
 /** In all phases together. */
 const MAX_RULES = 500
 const MAX_EXPRESSIONS = 50
 const MAX_ACTIONS = 50
-/** What aliases may expand to. */
-const MAX_ALIASES = 100
 const MAX_NAME_LENGTH = 1024
 
 /** A rule as it is written. */
@@ -43,7 +42,7 @@ class DocumentReader {
   readonly #lines = new LineCounter()
   readonly #document: Document
   readonly #attachment: Attachment
-  readonly #issues: PolicyIssue[] = []
+  readonly #issues = new PolicyIssues()
   #rules = 0
 
   constructor(text: string, attachment: Attachment) {
@@ -51,7 +50,7 @@ class DocumentReader {
     if (Buffer.byteLength(text) > MAX_POLICY_BYTES)
       throw unreadable(`the policy is larger than ${MAX_POLICY_BYTES / 1024} KiB`)
     try {
-      this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
+      this.#document = parseDocument(text, { lineCounter: this.#lines, ...LINEAR_PARSING })
     } catch (error) {
       throw unreadable(`the policy cannot be read: ${errorMessage(error)}`)
     }
@@ -71,16 +70,18 @@ class DocumentReader {
       if (phase === undefined) this.#reportUnknownPhase(key)
       else if (value !== null) phases[phase] = [...(phases[phase] ?? []), ...this.#readRules(value, [key])]
     }
-    if (this.#issues.length > 0) throw new PolicyError(this.#issues)
+    this.#issues.throwIfAny()
     const isOff = root.enabled === false
     return { phases: isOff ? {} : phases, issue: (...args) => this.#issue(...args) }
   }
 
   #toValue(): unknown {
     try {
-      return this.#document.toJS({ maxAliasCount: MAX_ALIASES })
+      expandAliases(this.#document, MAX_POLICY_BYTES)
+      return this.#document.toJS()
     } catch (error) {
-      throw unreadable(`the policy cannot be read: ${errorMessage(error)}`)
+      const line = error instanceof YamlMistake ? this.#lineAt(error.offset) : undefined
+      throw unreadable(`the policy cannot be read: ${errorMessage(error)}`, line)
     }
   }
 
@@ -168,7 +169,7 @@ class DocumentReader {
   }
 
   #report(code: number, message: string, path: DocumentPath): void {
-    this.#issues.push(this.#issue(code, message, path))
+    this.#issues.add(() => this.#issue(code, message, path))
   }
 
   #issue(code: number, message: string, path: DocumentPath): PolicyIssue {

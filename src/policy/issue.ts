@@ -13,16 +13,34 @@ export interface PolicyIssue {
 }
 
 /** Mistakes that one error names. */
-const MAX_SHOWN_ISSUES = 10
+const MAX_SHOWN_ISSUES = 20
+
+/** The mistakes of one policy. Only those that are shown are located, which takes a search of the document each. */
+export class PolicyIssues {
+  count = 0
+  readonly #shown: PolicyIssue[] = []
+
+  add(create: () => PolicyIssue): void {
+    if (this.count++ < MAX_SHOWN_ISSUES) this.#shown.push(create())
+  }
+
+  throwIfAny(): void {
+    if (this.count > 0) throw new PolicyError(this.#shown, this.count)
+  }
+}
 
 /** A policy that cannot be used. The message names the first mistake and its place. */
 export class PolicyError extends Error {
   override name = 'PolicyError'
+  /** The first ones. */
   readonly issues: readonly PolicyIssue[]
+  /** How many further mistakes there are. */
+  readonly more: number
 
-  constructor(issues: readonly PolicyIssue[]) {
+  constructor(issues: readonly PolicyIssue[], count = issues.length) {
     super(issueText(issues[0]!))
     this.issues = issues
+    this.more = count - issues.length
   }
 
   get code(): number {
@@ -31,9 +49,8 @@ export class PolicyError extends Error {
 
   /** A line for each mistake: people correct a file, and would otherwise learn of them one by one. */
   get lines(): string[] {
-    const shown = this.issues.slice(0, MAX_SHOWN_ISSUES).map(issueText)
-    const more = this.issues.length - shown.length
-    return more > 0 ? [...shown, `and ${more} more`] : shown
+    const shown = this.issues.map(issueText)
+    return this.more > 0 ? [...shown, `and ${this.more} more`] : shown
   }
 }
 

@@ -2,11 +2,12 @@ import { findNearest } from '../base/nearest.ts'
 import type { Action } from './actions/define.ts'
 import { actions } from './actions/index.ts'
 import type { Program } from './cel/compile.ts'
-import { compileCondition } from './condition.ts'
+import { type Condition, compileCondition } from './condition.ts'
 import type { FieldContext } from './config.ts'
 import { type ActionSource, type PolicyDocument, type RuleSource, readDocument } from './document.ts'
-import { type DocumentPath, PolicyError, type PolicyIssue } from './issue.ts'
+import { type DocumentPath, PolicyIssues } from './issue.ts'
 import { type Attachment, isHttp, PHASES, type PhaseName } from './phases.ts'
+import type { Template } from './template.ts'
 import { environments } from './variables/index.ts'
 
 /** A policy that can be used. */
@@ -43,7 +44,9 @@ const endsPhase = ({ action, config }: PolicyAction): boolean =>
 class Validator {
   readonly #document: PolicyDocument
   readonly #attachment: Attachment
-  readonly #issues: PolicyIssue[] = []
+  readonly #issues = new PolicyIssues()
+  readonly #conditions = new Map<string, Condition>()
+  readonly #templates = new Map<string, Template>()
   #signIn: string | undefined
   readonly #applied = new Set<string>()
 
@@ -60,8 +63,8 @@ class Validator {
       this.#checkPhase(phase, rules[0]!.path.slice(0, 1))
       phases[phase] = rules.map((rule) => this.#readRule(rule, phase))
     }
-    if (this.#issues.length === 0) this.#checkEnd(phases)
-    if (this.#issues.length > 0) throw new PolicyError(this.#issues)
+    if (this.#issues.count === 0) this.#checkEnd(phases)
+    this.#issues.throwIfAny()
     return { phases }
   }
 
@@ -94,7 +97,7 @@ class Validator {
 
   #readRule({ name, expressions, actions: sources, path }: RuleSource, phase: PhaseName): PolicyRule {
     const conditions = expressions.flatMap((source, index) => {
-      const condition = compileCondition(source, environments[phase])
+      const condition = this.#compile(source, phase)
       if ('program' in condition) return [condition.program]
       this.#report(2200, condition.error, [...path, 'expressions', index])
       return []
@@ -110,6 +113,17 @@ class Validator {
         unreachable.path,
       )
     return { name, conditions, expressions, actions: read }
+  }
+
+  /** Rules often repeat an expression, by an alias or in writing. */
+  #compile(source: string, phase: PhaseName): Condition {
+    const key = `${phase} ${source}`
+    let condition = this.#conditions.get(key)
+    if (condition === undefined) {
+      condition = compileCondition(source, environments[phase])
+      this.#conditions.set(key, condition)
+    }
+    return condition
   }
 
   #checkAppliesToAll(
@@ -164,6 +178,7 @@ class Validator {
   #contextOf(path: DocumentPath, phase: PhaseName): FieldContext {
     return {
       environment: environments[phase],
+      templates: this.#templates,
       phase,
       protocol: this.#attachment.protocol,
       path,
@@ -173,6 +188,6 @@ class Validator {
   }
 
   #report(code: number, message: string, path: DocumentPath): void {
-    this.#issues.push(this.#document.issue(code, message, path))
+    this.#issues.add(() => this.#document.issue(code, message, path))
   }
 }
