@@ -4,11 +4,10 @@ import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDoc
 import { CommandFailure } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { describeFileError } from '../base/file-error.ts'
+import { expandAliases, LINEAR_PARSING, YamlMistake } from '../base/yaml-document.ts'
 
 /** The API accepts no larger one. */
 const MAX_DOCUMENT_BYTES = 1024 * 1024
-/** What aliases may expand to. */
-const MAX_ALIASES = 100
 const MAX_DEPTH = 100
 
 type Json = Readonly<Record<string, unknown>>
@@ -28,19 +27,25 @@ export class AccountFile {
         `${this.#file} is larger than ${MAX_DOCUMENT_BYTES / 1024} KiB. Keep long texts out of it by fewer resources.`,
       )
     try {
-      this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
+      this.#document = parseDocument(text, { lineCounter: this.#lines, ...LINEAR_PARSING })
     } catch (error) {
       throw new CommandFailure(`${this.#file} cannot be read: ${errorMessage(error)}`)
     }
     const [fault] = this.#document.errors
     if (fault !== undefined) throw new CommandFailure(`${this.#positionAt(fault.pos[0])}: ${fault.message}.`)
+    try {
+      expandAliases(this.#document, MAX_DOCUMENT_BYTES)
+    } catch (error) {
+      const position = error instanceof YamlMistake ? this.#positionAt(error.offset) : this.#file
+      throw new CommandFailure(`${position}: ${errorMessage(error)}.`)
+    }
   }
 
   /** The document with the contents of the environment variables and files that it names, where `schema` has a text. */
   value(schema: unknown, environment: NodeJS.ProcessEnv): Json {
     let value: unknown
     try {
-      value = this.#document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {}
+      value = this.#document.toJS() ?? {}
     } catch (error) {
       throw new CommandFailure(`${this.#file} cannot be read: ${errorMessage(error)}`)
     }

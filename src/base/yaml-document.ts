@@ -52,10 +52,7 @@ export function expandAliases({ contents }: Document, maxLength: number): void {
         pair.value = resolve(pair.value)
         if (!isScalar(pair.key)) continue
         if (keys.has(pair.key.value))
-          throw new YamlMistake(
-            `the key "${String(pair.key.value).slice(0, 60)}" occurs twice in a map`,
-            pair.key,
-          )
+          throw new YamlMistake(`Map keys must be unique: "${String(pair.key.value).slice(0, 60)}"`, pair.key)
         keys.add(pair.key.value)
       }
     } else if (isSeq(node))

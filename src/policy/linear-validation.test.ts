@@ -84,7 +84,7 @@ test('equal expressions and texts are compiled once', () => {
 })
 
 test('a key that occurs twice and an alias without a value are refused with their line', () => {
-  assert.throws(() => readPolicy('a: 1\nb: 2\na: 3', ENDPOINT), /the key "a" occurs twice in a map \(line 3/)
+  assert.throws(() => readPolicy('a: 1\nb: 2\na: 3', ENDPOINT), /Map keys must be unique: "a" \(line 3/)
   assert.throws(
     () => readPolicy('a: 1\nb: *c', ENDPOINT),
     /alias \*c does not come after its value \(line 2|[Aa]lias/,
