@@ -11,7 +11,7 @@ const MAX_WRITE_BYTES = 64 * 1024
 
 /**
  * A larger body of the edge itself, such as that of `custom-response`. It is written as the client takes it, and what is
- * left is charged, so that clients that do not read cannot fill the memory (decision 120).
+ * left is charged, so that clients that do not read cannot fill the memory (decision 285).
  */
 export class OwnBody {
   readonly #budget: ByteBudget

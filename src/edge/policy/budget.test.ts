@@ -50,6 +50,14 @@ const ATTACKS: Readonly<Record<string, object>> = {
       { actions: [{ type: 'add-headers', config: { headers: { 'x-a': '${vars.a}' } } }] },
     ],
   },
+  'searches in many actions': {
+    on_http_request: Array.from({ length: 20 }, () => ({
+      actions: Array.from({ length: 20 }, () => ({
+        type: 'url-rewrite',
+        config: { from: 'a(?:(?:[^c]|[^d]|[^e]|[^f])*c)?', to: 'a' },
+      })),
+    })),
+  },
   'fields that are added and removed': {
     on_http_request: Array.from({ length: 60 }, () => ({
       actions: Array.from({ length: 50 }, (_, n) =>
@@ -64,7 +72,10 @@ const ATTACKS: Readonly<Record<string, object>> = {
 for (const [name, policy] of Object.entries(ATTACKS))
   test(`a policy with ${name} is ended by its budget, and the request is rejected`, async (t) => {
     const { ask } = await startPolicyEndpoint(t, JSON.stringify(policy))
-    const request = { path: `/?${'a&'.repeat(2000)}`, headers: { cookie: 'a=b;'.repeat(2000) } }
+    const request = {
+      path: `/${'a'.repeat(3000)}?${'a&'.repeat(2000)}`,
+      headers: { cookie: 'a=b;'.repeat(2000) },
+    }
 
     for (const version of HTTP_VERSIONS) {
       let status = 0

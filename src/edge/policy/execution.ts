@@ -1,3 +1,4 @@
+import { type ChargeSteps, createSearchBudget } from '../../base/linear-pattern.ts'
 import type { RequestPath } from '../../base/request-path.ts'
 import {
   type ActionResult,
@@ -51,6 +52,7 @@ abstract class Execution implements Activation {
   abstract readonly req: RequestSource | undefined
   abstract readonly res: ResponseSource | undefined
   #vars: Map<string, Value> | undefined
+  #searches: ChargeSteps | undefined
 
   constructor(
     context: PolicyContext,
@@ -64,6 +66,12 @@ abstract class Execution implements Activation {
 
   get endpoint(): EndpointSource {
     return this.context.endpoint
+  }
+
+  /** What all searches of URLs in this run may cost together. */
+  get searches(): ChargeSteps {
+    this.#searches ??= createSearchBudget()
+    return this.#searches
   }
 
   /** Variables live in one phase. */

@@ -1,7 +1,6 @@
 import {
   type ChargeSteps,
   compileLinearRegex,
-  createSearchBudget,
   type LinearRegex,
   SearchTooLong,
 } from '../../base/linear-pattern.ts'
@@ -40,7 +39,7 @@ export function rewriteUrl(
   const url = urlText(requestUrl(execution))
   const target = to.evaluate(execution)
   if (from === undefined) return { url, text: target, matches: [url] }
-  const budget = createSearchBudget()
+  const budget = execution.searches
   try {
     const regex = patternOf(from, execution, budget)
     return { url, ...replaceAll(url, { regex, to: target }, budget) }
