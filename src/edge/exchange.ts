@@ -405,7 +405,7 @@ export abstract class Exchange {
   #holdOwnBody(body: Buffer): boolean {
     this.#releaseOwnBody()
     if (OwnBody.isSmall(body)) return true
-    this.#ownBody = OwnBody.hold(body, this)
+    this.#ownBody = OwnBody.hold(body, this.core.ownBodyBudgets.forClient(this.connection.remoteAddress))
     return this.#ownBody !== undefined
   }
 

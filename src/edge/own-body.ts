@@ -1,5 +1,4 @@
 import type { ByteBudget } from '../base/io/byte-budget.ts'
-import type { Exchange } from './exchange.ts'
 
 const MIB = 1024 * 1024
 
@@ -32,8 +31,7 @@ export class OwnBody {
   static isSmall = (body: Buffer): boolean => body.length <= MAX_WRITE_BYTES
 
   /** Charges for the body; undefined when that exceeds the budget. */
-  static hold(body: Buffer, { core, connection }: Exchange): OwnBody | undefined {
-    const budget = core.ownBodyBudgets.forClient(connection.remoteAddress)
+  static hold(body: Buffer, budget: ByteBudget): OwnBody | undefined {
     return budget.charge(body.length) ? new OwnBody(body, budget) : undefined
   }
 
