@@ -39,6 +39,7 @@ function activation(): Activation {
     },
     endpoint: { id: 'ep_1', protocol: 'https', host: 'a', port: 1, addr: 'a:1', url: 'https://a' },
     req: {
+      path: { escaped: '/A', decoded: '/A' },
       ...{ method: 'GET', scheme: 'https', host: 'a.test', authority: 'a.test', version: 'HTTP/1.1' },
       ...{ target: `/${'%41'.repeat(1300)}?${'a&'.repeat(2000)}`, contentLength: 0, receivedAt: 0 },
       ...message(
