@@ -15,7 +15,12 @@ test('a destination whose URL the server would not call is rejected when it is w
     target: { webhook: { url: 'https://hooks.invalid/events', secret: 'a long random secret' } },
   })
 
-  for (const url of ['http://192.168.1.20/events', 'https://[::1]/', 'http://localhost:3000', 'https://10.0.0.1'])
+  for (const url of [
+    'http://192.168.1.20/events',
+    'https://[::1]/',
+    'http://localhost:3000',
+    'https://10.0.0.1',
+  ])
     for (const existing of [undefined, id]) {
       const { status, field, message } = await write(url, existing)
       assert.deepEqual([status, field], [400, 'target.webhook.url'], url)

@@ -10,12 +10,22 @@ const HELD_MICROSECONDS = 600_000_000
  * Holds every flush to the disk by a server and its workers until it is released. Where system calls cannot be traced, skips
  * the test with the reason and returns undefined.
  */
-export async function holdSyncs(t: TestContext, pid: number): Promise<{ release(): Promise<void> } | undefined> {
-  const inject = ['fsync', 'fdatasync'].flatMap((call) => ['-e', `inject=${call}:delay_enter=${HELD_MICROSECONDS}`])
+export async function holdSyncs(
+  t: TestContext,
+  pid: number,
+): Promise<{ release(): Promise<void> } | undefined> {
+  const inject = ['fsync', 'fdatasync'].flatMap((call) => [
+    '-e',
+    `inject=${call}:delay_enter=${HELD_MICROSECONDS}`,
+  ])
   const pids = [pid, ...childrenOf(pid)].flatMap((each) => ['-p', String(each)])
-  const strace = spawn('strace', ['-f', '-e', 'trace=fsync,fdatasync', ...inject, '-o', '/dev/null', ...pids], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  const strace = spawn(
+    'strace',
+    ['-f', '-e', 'trace=fsync,fdatasync', ...inject, '-o', '/dev/null', ...pids],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
   t.after(() => strace.kill('SIGKILL'))
   const failure = await attached(strace)
   if (failure !== undefined) {

@@ -101,9 +101,7 @@ async function waitUntilReady(
     signal: timeout.signal,
   }).then(
     () =>
-      fail(
-        `The new release was not ready within ${timeoutMs / 1000} s; --upgrade-timeout gives it longer.`,
-      ),
+      fail(`The new release was not ready within ${timeoutMs / 1000} s; --upgrade-timeout gives it longer.`),
     () => {},
   )
   return ready.finally(() => timeout.abort())
