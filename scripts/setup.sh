@@ -1,6 +1,7 @@
 #!/bin/sh
 # Sets up a fresh checkout: installs the dependencies and the pinned Node, builds the pages and, with --test, installs the
-# Debian packages that tests need. With --dependencies it stops before the pages. Does nothing when everything is installed.
+# Debian packages that tests need; with --apps, those of the applications of `npm run test:apps` too. With --dependencies it
+# stops before the pages. Does nothing when everything is installed.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -32,7 +33,7 @@ require_runtime() {
   problem=$(node_modules/.bin/node --version 2>&1 >/dev/null) && return
   case $problem in
     *libatomic.so.1*)
-      if [ "${1:-}" = --test ]; then
+      if [ "${1:-}" = --test ] || [ "${1:-}" = --apps ]; then
         install_packages 'the pinned Node needs' libatomic1
         node_modules/.bin/node --version >/dev/null
         return
@@ -71,13 +72,22 @@ fi
 # The browser pages: built when they are missing or older than their sources.
 node_modules/.bin/node scripts/build-pages.ts
 
-[ "${1:-}" = --test ] || exit 0
+[ "${1:-}" = --test ] || [ "${1:-}" = --apps ] || exit 0
 
-packages='postgresql strace openssh-server openssh-client chromium chromium-headless-shell pebble bind9 bind9-dnsutils nsd curl openssl python3 tmux libnss3-tools zbar-tools nginx libnginx-mod-stream haproxy zsh fish jq xz-utils'
-missing=''
-for package in $packages; do
-  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
-done
-[ -n "$missing" ] || exit 0
+missing_packages() {
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || printf ' %s' "$package"
+  done
+}
+
+missing=$(missing_packages postgresql strace openssh-server openssh-client chromium chromium-headless-shell pebble bind9 bind9-dnsutils nsd curl openssl python3 tmux libnss3-tools zbar-tools nginx libnginx-mod-stream haproxy zsh fish jq xz-utils)
 # shellcheck disable=SC2086 # A list of words.
-install_packages 'tests need' $missing
+[ -z "$missing" ] || install_packages 'tests need' $missing
+
+[ "$1" = --apps ] || exit 0
+
+missing=$(missing_packages ca-certificates cadaver docker-registry ffmpeg git python3-venv rclone redis-server restic skopeo)
+command -v go >/dev/null || missing="$missing golang-go"
+command -v java >/dev/null || missing="$missing default-jdk-headless"
+# shellcheck disable=SC2086 # A list of words.
+[ -z "$missing" ] || (install_packages 'the applications need' $missing) || say 'tests whose application is missing are skipped'

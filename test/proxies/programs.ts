@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { eventually } from '../support/eventually.ts'
+import { startServiceProgram } from '../support/service-program.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const DOCUMENT = readFileSync(join(import.meta.dirname, '../../docs/behind-a-proxy.md'), 'utf8')
@@ -44,44 +41,13 @@ export async function startNginx(
     `http { access_log off; ${paths.join(' ')}\n${http}\n}`,
   ].join('\n')
   writeFileSync(join(dir, 'nginx.conf'), config)
-  await startProgram(t, 'nginx', ['-p', dir, '-e', 'stderr', '-c', join(dir, 'nginx.conf')], port)
+  const command = ['nginx', '-p', dir, '-e', 'stderr', '-c', join(dir, 'nginx.conf')] as const
+  await startServiceProgram(t, command, { port, host: PUBLIC_ADDRESS })
 }
 
 /** Starts HAProxy with this configuration, until the port accepts connections. */
 export async function startHaproxy(t: TestContext, config: string, port: number): Promise<void> {
   const file = join(createTempDir(), 'haproxy.cfg')
   writeFileSync(file, `global\n  maxconn 256\n${config}`)
-  await startProgram(t, 'haproxy', ['-db', '-f', file], port)
-}
-
-async function startProgram(t: TestContext, command: string, args: string[], port: number): Promise<void> {
-  const path = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
-  const child = spawn(command, args, { env: { ...process.env, PATH: path } })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      output += chunk
-    })
-  const exited = once(child, 'exit')
-  t.after(async () => {
-    child.kill('SIGTERM')
-    await exited
-  })
-  await eventually(
-    async () => {
-      if (child.exitCode !== null) throw new Error('exited')
-      return accepts(port)
-    },
-    () => `${command} on port ${port}:\n${output}`,
-  )
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, PUBLIC_ADDRESS)
-  try {
-    await once(socket, 'connect')
-    return true
-  } finally {
-    socket.destroy()
-  }
+  await startServiceProgram(t, ['haproxy', '-db', '-f', file], { port, host: PUBLIC_ADDRESS })
 }

@@ -4,10 +4,15 @@ import { delimiter, join } from 'node:path'
 /** The Debian package of each program that a test of packages may need; undefined where there is none. */
 const PACKAGES = {
   buildah: 'buildah',
+  cadaver: 'cadaver',
   chromium: 'chromium',
+  'chromium-headless-shell': 'chromium-headless-shell',
   debootstrap: 'debootstrap',
+  'docker-registry': 'docker-registry',
   'dpkg-deb': 'dpkg',
   etcd: 'etcd-server',
+  ffmpeg: 'ffmpeg',
+  git: 'git',
   go: 'golang-go',
   haproxy: 'haproxy',
   ip: 'iproute2',
@@ -16,8 +21,15 @@ const PACKAGES = {
   kubectl: 'kubectl',
   mvn: 'maven',
   nginx: 'nginx',
+  pgbench: 'postgresql',
   python3: 'python3-venv',
+  rclone: 'rclone',
+  'redis-server': 'redis-server',
+  restic: 'restic',
+  scp: 'openssh-client',
+  skopeo: 'skopeo',
   'ssh-keygen': 'openssh-client',
+  sshd: 'openssh-server',
   'systemd-analyze': 'systemd',
   terraform: 'terraform',
   tofu: 'tofu',
@@ -29,7 +41,11 @@ const directories = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', 
 
 /** Why a test that needs root and these programs is skipped; false when it can run. */
 export function reasonToSkip(...programs: (keyof typeof PACKAGES)[]): string | false {
-  if (process.getuid?.() !== 0) return 'needs root'
+  return process.getuid?.() === 0 ? missingPrograms(...programs) : 'needs root'
+}
+
+/** Which of these programs are missing and what installs them; false when none is. */
+export function missingPrograms(...programs: (keyof typeof PACKAGES)[]): string | false {
   const missing = programs.filter((name) => !directories.some((path) => existsSync(join(path, name))))
   if (missing.length === 0) return false
   const packages = missing.flatMap((name) => PACKAGES[name] ?? [])
