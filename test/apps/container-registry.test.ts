@@ -96,7 +96,7 @@ test('a container registry: an image is pushed, inspected, pulled, tagged again 
       const manifest = await skopeo('inspect', ['tls-verify'], '--raw', image('1.0'))
       await skopeo('delete', ['tls-verify'], image('1.0'))
       return {
-        tags: JSON.parse(tags).Tags,
+        tags: JSON.parse(tags).Tags.sort(),
         manifest: JSON.parse(manifest),
         pushed: readFileSync(join(dir, 'image', 'index.json'), 'utf8').match(/sha256:\w+/)?.[0],
         pulled: readFileSync(join(dir, 'pulled', 'index.json'), 'utf8').match(/sha256:\w+/)?.[0],

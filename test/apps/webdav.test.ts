@@ -55,7 +55,7 @@ test('WebDAV: cadaver stores, copies, moves, lists and fetches', {
   const seen = await assertSameUse(
     t,
     () => serveWebDav(t),
-    async ({ url, dir, run }) => {
+    async ({ url, host, dir, run }) => {
       writeFileSync(join(dir, 'notes'), createNoise(3_000_000))
       const commands = [
         ...['mkcol folder', 'cd folder', 'put notes', 'copy notes copied', 'move copied moved', 'ls'],
@@ -64,10 +64,11 @@ test('WebDAV: cadaver stores, copies, moves, lists and fetches', {
       writeFileSync(join(dir, 'commands'), `${commands.join('\n')}\n`)
       const output = await run(['sh', '-c', `cadaver ${url}/ < commands`])
       return {
+        // Without dates, the host and dots, which show how the transfer was cut into reads.
         output: output
-          .replaceAll(url, 'URL')
-          .replaceAll(/Progress: .*\r?/g, '')
-          .replaceAll(/\w{3} +\d+ +\d\d:\d\d/g, 'time'),
+          .replaceAll(/\w{3} +\d+ +\d\d:\d\d/g, 'date')
+          .replaceAll(host, 'HOST')
+          .replaceAll(/\[\.+/g, '[…'),
         fetched: digestOf(join(dir, 'fetched')),
         stored: digestOf(join(dir, 'notes')),
       }
