@@ -3,9 +3,10 @@ import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { run } from '../support/run.ts'
+import { ARTEFACTS } from '../web/browser.ts'
 
-/** What registries have sent is used by later runs too. */
-const CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'adit-apps')
+/** What registries have sent is used by later runs too. Not below `node_modules`, where development servers watch no files. */
+const CACHE = join(ARTEFACTS, 'apps')
 
 type Command = readonly [string, ...string[]]
 

@@ -62,7 +62,8 @@ for (const version of ['HTTP_1_1', 'HTTP_2'])
         const trust = { trustStore: store, trustStorePassword: password }
         const flags = Object.entries(trust).map(([name, value]) => `-Djavax.net.ssl.${name}=${value}`)
         const program = join(import.meta.dirname, 'programs', 'Client.java')
-        return run(['java', ...flags, program, url, version])
+        // Without TLS the client asks for an upgrade to HTTP/2, which services with a WebSocket take for a wrong one.
+        return run(['java', ...flags, program, url, url.startsWith('https:') ? version : 'HTTP_1_1'])
       },
     )
     if (seen === undefined) return

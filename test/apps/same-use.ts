@@ -10,7 +10,7 @@ import { run } from '../support/run.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 /** The public name of the tunnels. */
-const HOST = 'app.adit.localhost'
+export const HOST = 'app.adit.localhost'
 /** The roots that programs of Debian trust. */
 const ROOTS = '/etc/ssl/certs/ca-certificates.crt'
 

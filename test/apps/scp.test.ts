@@ -65,7 +65,8 @@ test('scp: 50 MB and a tree of files in both directions, and a command with inpu
         fetched: digestOf(join(dir, 'large.fetched')),
         differences: await run(['diff', '-r', 'tree', 'tree.fetched']),
         command: await run([
-          ...['sh', '-c', 'ssh "$@" < large; echo "status $?"', 'sh', ...options, remote],
+          'sh',
+          ...['-c', 'ssh "$@" < large; echo "status $?"', 'sh', ...options, remote],
           'sha256sum; echo failed >&2; exit 3',
         ]),
       }

@@ -51,7 +51,7 @@ public class Client {
         for (var body : List.of(known, unknown))
             System.out.println("upload " + client.send(request("/upload").POST(body).build(), BodyHandlers.ofString()).body());
 
-        List<CompletableFuture<HttpResponse<String>>> calls = IntStream.range(0, 200)
+        List<CompletableFuture<HttpResponse<String>>> calls = IntStream.range(0, 100)
             .mapToObj(index -> client.sendAsync(request("/call/" + index).build(), BodyHandlers.ofString()))
             .toList();
         for (var call : calls) System.out.println(call.join().body());

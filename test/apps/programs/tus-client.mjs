@@ -9,7 +9,7 @@ const CHUNK_BYTES = 1_000_000
 const common = {
   endpoint: `${url}/files`,
   chunkSize: CHUNK_BYTES,
-  metadata: { filename: 'film ☕.mp4', filetype: 'video/mp4' },
+  metadata: { filename: 'film.mp4', filetype: 'video/mp4' },
 }
 const urlStorage = new FileUrlStorage(join(dirname(file), 'uploads'))
 
@@ -41,6 +41,7 @@ const digests = []
 for (const each of [resumed.url, direct.url]) {
   if (!each.startsWith(`${url}/`)) throw new Error(`an upload has the location ${each}`)
   const response = await fetch(each)
+  if (!response.ok) throw new Error(`${each}: ${response.status}`)
   digests.push(
     createHash('sha256')
       .update(await response.bytes())
