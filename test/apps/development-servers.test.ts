@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { TIMEOUT_MS } from '../support/eventually.ts'
@@ -60,8 +60,15 @@ import.meta.webpackHot.accept('./text.js', show)`,
     packages: [...REACT, 'next@16.4.6'],
     files: {
       'app/layout.jsx': `export default ({ children }) => <html><body>{children}</body></html>`,
-      'app/page.jsx': `'use client'\nexport default function Page() {\n  return <h1>before</h1>\n}\n`,
-      'next.config.mjs': `export default { allowedDevOrigins: ['${HOST}'], turbopack: { root: '..' } }`,
+      // Shows its text when it is live in the browser: changes before that are not followed.
+      'app/page.jsx': `'use client'
+import { useEffect, useState } from 'react'
+export default function Page() {
+  const [isLive, setLive] = useState(false)
+  useEffect(() => setLive(true), [])
+  return <h1>{isLive && 'before'}</h1>
+}`,
+      'next.config.mjs': `export default { allowedDevOrigins: ['${HOST}'], turbopack: { root: new URL('..', import.meta.url).pathname } }`,
     },
     edited: 'app/page.jsx',
     command: (port) => ['next', 'dev', '--hostname', '127.0.0.1', '--port', String(port)],
@@ -100,6 +107,8 @@ for (const { name, packages, files, edited, command } of SERVERS)
       async () => {
         // Beside the packages, where the sources find them.
         dir = mkdtempSync(join(programs.dir, 'app-'))
+        const written = dir
+        t.after(() => rmSync(written, { recursive: true, force: true, maxRetries: 10 }))
         for (const [file, content] of Object.entries(files)) {
           mkdirSync(dirname(join(dir, file)), { recursive: true })
           writeFileSync(join(dir, file), content)
@@ -107,7 +116,10 @@ for (const { name, packages, files, edited, command } of SERVERS)
         const port = await findFreePorts(1)
         const [program, ...args] = command(port)
         const path = join(programs.dir, 'node_modules', '.bin', program)
-        await startServiceProgram(t, ['env', `--chdir=${dir}`, path, ...args], { port })
+        await startServiceProgram(t, ['env', `--chdir=${dir}`, path, ...args], {
+          port,
+          env: { NEXT_TELEMETRY_DISABLED: '1' },
+        })
         return port
       },
       (use) => edit(t, use, join(dir, edited)),
