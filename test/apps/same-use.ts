@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { ForwardOptions } from '../../src/agent/index.ts'
@@ -38,13 +38,14 @@ export async function assertSameUse<T>(
   use: (use: Use) => Promise<T>,
   options: Partial<ForwardOptions> = {},
 ): Promise<T | undefined> {
+  const skip = (reason: string): undefined => {
+    t.skip(reason)
+  }
+  if (!existsSync(ROOTS)) return skip(`needs ${ROOTS}: apt-get install -y ca-certificates`)
   const platform = await startPlatform(t)
   const agent = await startAgent(t, platform)
   const machine = await createVisitor(t, platform.caPem)
-  if (machine === undefined) {
-    t.skip('the kernel allows no mount namespaces')
-    return undefined
-  }
+  if (machine === undefined) return skip('the kernel allows no mount namespaces')
   const directly = await use(createUse(`http://127.0.0.1:${await serve()}`, machine))
   const address =
     options.proto === 'tcp' ? {} : { url: platform.credentials.https_url.replace(/\/\/[^:]+/, `//${HOST}`) }
