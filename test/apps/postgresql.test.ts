@@ -8,6 +8,16 @@ import { missingPrograms } from '../support/required-programs.ts'
 import { createNoise } from './noise.ts'
 import { assertSameUse } from './same-use.ts'
 
+/** Interrupts a query once the server runs it. */
+const CANCEL = `
+psql -Xq -c 'SELECT pg_sleep(600)' 2>&1 &
+query=$!
+until psql -XAtq -c "SELECT 'running' FROM pg_stat_activity
+  WHERE datname = current_database() AND query = 'SELECT pg_sleep(600)'" | grep -q running; do :; done
+kill -INT $query
+wait
+`
+
 test('PostgreSQL: pgbench, a copy of 30 MB in both directions, a notification, a cancelled query and a dump', {
   skip: missingPrograms('pgbench'),
 }, async (t) => {
@@ -33,10 +43,8 @@ test('PostgreSQL: pgbench, a copy of 30 MB in both directions, a notification, a
       await query('CREATE TABLE notes (text text)', String.raw`\copy notes FROM 'rows'`)
       const copied = await query(String.raw`\copy notes TO STDOUT`)
       // The request to cancel comes on a connection of its own.
-      const cancelled = await run(
-        ['sh', '-c', `timeout --signal=INT 2 psql -Xq -c 'SELECT pg_sleep(600)' 2>&1 || true`],
-        env,
-      )
+      writeFileSync(join(dir, 'cancel'), CANCEL)
+      const cancelled = await run(['sh', 'cancel'], env)
       const dump = await run(['pg_dump', '--no-owner', '--table=notes'], env)
       return {
         transactions: /actually processed: (\S+)/.exec(bench)?.[1],
