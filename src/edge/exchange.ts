@@ -562,10 +562,14 @@ export abstract class Exchange {
     transform.on('error', () => this.abort())
   }
 
+  /** The transform has taken everything, and may write nothing for it yet: an upstream that waits then would wait for ever. */
   #creditTransform(): void {
-    const bytes = this.#uncredited
+    if (!this.congested) {
+      this.#creditUpstream()
+      return
+    }
+    this.account(this.#uncredited)
     this.#uncredited = 0
-    if (bytes > 0) this.account(bytes)
   }
 
   #creditUpstream(): void {
