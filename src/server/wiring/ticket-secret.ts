@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/secret.ts'
 import type { Store } from '../../store/index.ts'
 import { loadOrCreateSecret } from './foundation.ts'
 
@@ -25,20 +26,20 @@ export async function followTicketSecret(
   log: Logger,
   checkMs = CHECK_MS,
 ): Promise<TicketSecret> {
-  const nameOf = () => `${PREFIX}${Math.floor(clock.now() / PERIOD_MS)}`
-  let name = nameOf()
-  let current = await loadOrCreateSecret(store, name)
+  let name: string | undefined
+  // A server that starts without its database seals tickets that it alone can open.
+  let current: Secret<Buffer> = new Secret(randomBytes(32))
   const rotate = async () => {
-    const due = nameOf()
+    const due = `${PREFIX}${Math.floor(clock.now() / PERIOD_MS)}`
     if (due === name) return
     current = await loadOrCreateSecret(store, due)
     name = due
     await store.deleteSettings(PREFIX, due)
   }
-  await store.deleteSettings(PREFIX, name)
-  const timer = setInterval(() => {
+  const rotateOrWarn = () =>
     rotate().catch((err) => log.warn({ err }, 'secret of TLS session tickets was not replaced'))
-  }, checkMs)
+  await rotateOrWarn()
+  const timer = setInterval(rotateOrWarn, checkMs)
   timer.unref()
   return {
     get current() {
