@@ -15,11 +15,10 @@ const HEADER_BYTES = 12
 // Avoids IP fragmentation on every common path (DNS flag day 2020).
 const MAX_UDP_BYTES = 1232
 const MIN_UDP_BYTES = 512
-/**
- * The source of a datagram can be forged: a response of at most three times the query does not help to flood a third party. Not
- * for TXT: only challenges have it, for moments, and some authorities do not ask again over TCP.
- */
+/** The source of a datagram can be forged: a response of at most three times the query does not help to flood a third party. */
 const MAX_AMPLIFICATION = 3
+/** What authorities look up to validate a name: some do not ask again over TCP. Zones have little of it, and for moments. */
+const VALIDATION_TYPES: ReadonlySet<string> = new Set(['A', 'AAAA', 'TXT'])
 const MAX_TCP_BYTES = 65_535
 const MAX_QUERY_BYTES = 4096
 
@@ -80,7 +79,7 @@ function resolveQuestion(table: ZoneTable, question: Question, type: string, edn
 
 function maxUdpBytes(query: Buffer, type: string, edns: OptAnswer | undefined): number {
   const accepted = Math.max(MIN_UDP_BYTES, Math.min(edns?.udpPayloadSize ?? 0, MAX_UDP_BYTES))
-  return type === 'TXT' ? accepted : Math.min(accepted, query.length * MAX_AMPLIFICATION)
+  return VALIDATION_TYPES.has(type) ? accepted : Math.min(accepted, query.length * MAX_AMPLIFICATION)
 }
 
 function buildOpt(edns: OptAnswer): OptAnswer {

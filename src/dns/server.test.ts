@@ -167,9 +167,9 @@ test('the EDNS payload size of the client is used, up to 1232 bytes', async (t) 
   assert.equal((data(enough)[0] as Buffer[]).join(''), long)
 })
 
-test('no response over UDP is larger than three times its query, but for challenges', async (t) => {
+test('no response over UDP is larger than three times its query, but for what authorities validate', async (t) => {
   const dns = await startDns(t)
-  const types = ['A', 'AAAA', 'NS', 'SOA', 'CAA', 'CNAME', 'ANY'] as const
+  const types = ['NS', 'SOA', 'CAA', 'CNAME', 'ANY'] as const
   const names = [
     'example.test',
     'www.example.test',
