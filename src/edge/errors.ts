@@ -241,6 +241,15 @@ const errorKinds = {
     next: 'Its owner can find the reason in the log of the server.',
     text: () => 'The traffic policy of this endpoint could not be applied, so the request was denied.',
   },
+  rule_undecided: {
+    code: 2302,
+    status: 403,
+    cause:
+      'An expression of the traffic policy failed before an action that rejects, for example because it reads a header that the request lacks. Nothing tells whether the request may pass, so it was rejected.',
+    next: 'Its owner can ask with `has()`, `in` or `hasReqHeader()` before reading; `adit policy check` names such expressions.',
+    text: (rule: string, reason: string) =>
+      `The traffic policy of this endpoint could not decide about this request, so it was rejected: ${rule}: ${reason}.`,
+  },
   policy_denied: {
     code: 2301,
     status: 403,

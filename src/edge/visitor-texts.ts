@@ -156,6 +156,12 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     owner: 'Check the expressions of the traffic policy; the log of the server has the reason.',
     stoppedAt: 'server',
   },
+  rule_undecided: {
+    title: 'Access denied',
+    visitor: ASK_OWNER,
+    owner:
+      'Correct the expression of the traffic policy: ask with has() or in before reading what may be absent.',
+  },
   policy_denied: {
     title: 'Access denied',
     visitor: ASK_OWNER,

@@ -57,7 +57,7 @@ test('each rule says whether it matched, and each expression what it was', async
     {
       on_http_request: [
         { expressions: ["req.method == 'PUT'", 'true'], ...action('deny') },
-        { expressions: ["req.headers['x-no'][0] == 'a'"], ...action('deny') },
+        { expressions: ["req.headers['x-no'][0] == 'a'"], ...action('log', { metadata: { a: 'b' } }) },
         { expressions: ["conn.client_ip == '198.51.100.7'"], ...action('deny', { status_code: 410 }) },
         action('deny'),
       ],
@@ -75,6 +75,16 @@ test('each rule says whether it matched, and each expression what it was', async
   assert.equal(third!.expressions[0]!.value, true)
   assert.equal(third!.actions[0]!.effect, 'responds 410')
   assert.deepEqual([result.answer?.status, result.forwarded], [410, null])
+})
+
+test('a rule that rejects and cannot be evaluated is shown as undecided, with the rejection', async () => {
+  const result = await run({
+    on_http_request: [{ name: 'agents', expressions: ["req.headers['x-no'][0] != 'a'"], ...action('deny') }],
+  })
+
+  assert.deepEqual(outcomes(result), ['undecided'])
+  assert.deepEqual([result.answer?.status, result.forwarded], [403, null])
+  assert.match(result.answer?.body ?? '', /on_http_request, rule 1 "agents" \(deny\): no such key: x-no/)
 })
 
 test('a request that passes is shown as the upstream gets it, and its response after the response phase', async () => {

@@ -10,7 +10,13 @@ import { parseDuration } from './cel/time.ts'
 import { compileCondition } from './condition.ts'
 import type { DocumentPath } from './issue.ts'
 import type { PhaseName, PolicyProtocol } from './phases.ts'
-import { compileTemplate, literalTemplate, type Template, TemplateError } from './template.ts'
+import {
+  compileTemplate,
+  literalTemplate,
+  type Template,
+  TemplateError,
+  type WhenAbsent,
+} from './template.ts'
 
 /** Where a field of a configuration is, and what its expressions may use. */
 export interface FieldContext {
@@ -114,8 +120,13 @@ interface TemplateLimits extends TextLimits {
   readonly maxResultLength?: number
 }
 
-/** A text with `${}`; its checks apply at once when it has none. */
-export function template(limits: TemplateLimits = {}): ConfigField<Template> {
+/** A text with `${}`, in which absent facts and results are empty; its checks apply at once when it has none. */
+export const template = (limits: TemplateLimits = {}) => templateField(limits, 'empty')
+
+/** The same for what decides who is admitted or where traffic goes: an absent fact or result fails. */
+export const strictTemplate = (limits: TemplateLimits = {}) => templateField(limits, 'fail')
+
+function templateField(limits: TemplateLimits, whenAbsent: WhenAbsent): ConfigField<Template> {
   const { check: _, maxResultLength = MAX_RESULT_LENGTH, ...schema } = limits
   return {
     schema: Type.String({ ...templateSchema, ...schema }),
@@ -124,11 +135,11 @@ export function template(limits: TemplateLimits = {}): ConfigField<Template> {
       const plain = typeof source === 'string' && !source.includes('${')
       const text = readText(source, context, plain ? limits : {})
       if (plain) return literalTemplate(text)
-      const key = `${context.phase} ${maxResultLength} ${text}`
+      const key = `${context.phase} ${maxResultLength} ${whenAbsent} ${text}`
       const known = context.templates.get(key)
       if (known !== undefined) return known
       try {
-        const compiled = compileTemplate(text, context.environment, maxResultLength)
+        const compiled = compileTemplate(text, context.environment, maxResultLength, whenAbsent)
         context.templates.set(key, compiled)
         return compiled
       } catch (error) {
@@ -178,7 +189,7 @@ export interface PatternTemplate {
 export const pattern: ConfigField<PatternTemplate> = {
   schema: Type.String({ format: 're2', ...templateSchema }),
   read(value, context) {
-    const compiled = template().read(value, context)
+    const compiled = strictTemplate().read(value, context)
     if (compiled.literal === undefined) return { template: compiled, regex: undefined }
     try {
       return { template: compiled, regex: compileLinearRegex(compiled.literal) }
@@ -378,7 +389,7 @@ function unknownKey(key: string, names: readonly string[]): string {
 export const empty = object({})
 
 /** A range of addresses, in a text that may contain `${}`. */
-export const cidr = template({
+export const cidr = strictTemplate({
   check(value) {
     try {
       parseCidr(value)

@@ -10,14 +10,31 @@ export type ActionStep<C, R> = (context: C) => R | undefined | Promise<R | undef
 /** A rule with its actions compiled for the place where it runs. */
 export interface CompiledRule<C, R> {
   readonly name: string
+  /** Where the rule is and what in it rejects, for messages; undefined when it rejects nothing. */
+  readonly guard: string | undefined
   readonly conditions: readonly Program[]
   readonly steps: readonly ActionStep<C, R>[]
+}
+
+/** An expression of a rule that rejects could not be evaluated: nothing tells whether the traffic may pass. */
+export class UndecidedRule extends Error {
+  override name = 'UndecidedRule'
+  readonly guard: string
+  /** Why the expression could not be evaluated. */
+  readonly reason: string
+
+  constructor(guard: string, reason: string) {
+    super(`${guard}: ${reason}`)
+    this.guard = guard
+    this.reason = reason
+  }
 }
 
 /**
  * Runs the rules of a phase in order, and the actions of each rule whose expressions are all true, until one ends the
  * phase. Expressions are evaluated when their rule is reached, so they see what earlier actions did. One that fails, for
- * a missing key or the like, is not true; one that spends its budget throws `CostExceeded`.
+ * a missing key or the like, is not true, but throws `UndecidedRule` in a rule that rejects, unless another one is false;
+ * one that spends its budget throws `CostExceeded`.
  */
 export function runRules<C, R>(
   rules: readonly CompiledRule<C, R>[],
@@ -54,12 +71,19 @@ async function resume<C, R>(
   return result ?? runRules(rules.slice(index + 1), activation, context)
 }
 
-function holds<C, R>({ conditions }: CompiledRule<C, R>, activation: Activation): boolean {
-  try {
-    for (const condition of conditions) if (condition.evaluate(activation) !== true) return false
-    return true
-  } catch (error) {
-    if (!(error instanceof EvaluationError)) throw error
-    return false
+function holds<C, R>({ conditions, guard }: CompiledRule<C, R>, activation: Activation): boolean {
+  let reason: string | undefined
+  for (const condition of conditions) {
+    try {
+      const value = condition.evaluate(activation)
+      if (value === false) return false
+      if (value !== true) reason ??= 'the expression is neither true nor false'
+    } catch (error) {
+      if (!(error instanceof EvaluationError)) throw error
+      reason ??= error.message
+    }
+    if (reason !== undefined && guard === undefined) return false
   }
+  if (reason !== undefined) throw new UndecidedRule(guard!, reason)
+  return true
 }

@@ -42,7 +42,7 @@ export {
 export { compileCondition } from './condition.ts'
 export type { PatternTemplate } from './config.ts'
 export { findCookieDomainMistake, mayHaveCookieDomain, type OwnsDomain } from './cookie-domains.ts'
-export { type ActionStep, type CompiledRule, runRules } from './evaluate.ts'
+export { type ActionStep, type CompiledRule, runRules, UndecidedRule } from './evaluate.ts'
 export {
   compileIpFile,
   type IpData,

@@ -2,7 +2,7 @@ import type { Activation } from './activation.ts'
 import { chargeLength } from './cel/compare.ts'
 import { compile, type Program } from './cel/compile.ts'
 import type { Environment } from './cel/environment.ts'
-import { EvaluationError, type Value } from './cel/values.ts'
+import { AbsentField, EvaluationError, type Value } from './cel/values.ts'
 import { valueText } from './value-text.ts'
 
 /** A text with `${}`. Evaluating it throws `EvaluationError`, for a text that is too long too, or `CostExceeded`. */
@@ -25,18 +25,27 @@ export function literalTemplate(text: string): Template {
   return { source: text, literal: text, evaluate: () => text, evaluateValue: () => text }
 }
 
+/** What a fact or result that is absent becomes in a text: nothing, or a failure. */
+export type WhenAbsent = 'empty' | 'fail'
+
 /**
  * Compiles a text in which `${ expression }` stands for the value of the expression, and which then has at most `maxLength`
  * characters. Throws `TemplateError`.
  */
-export function compileTemplate(source: string, environment: Environment, maxLength: number): Template {
+export function compileTemplate(
+  source: string,
+  environment: Environment,
+  maxLength: number,
+  whenAbsent: WhenAbsent = 'fail',
+): Template {
   const parts: (string | Program)[] = []
   let position = 0
   for (let start = source.indexOf('${'); start !== -1; start = source.indexOf('${', position)) {
     if (start > position) parts.push(source.slice(position, start))
     const end = findEnd(source, start + 2)
     if (end === undefined) throw new TemplateError(`"\${" at character ${start + 1} has no closing brace`)
-    parts.push(compilePart(source.slice(start + 2, end), environment))
+    const part = compilePart(source.slice(start + 2, end), environment)
+    parts.push(whenAbsent === 'empty' ? orEmpty(part) : part)
     position = end + 1
   }
   if (parts.length === 0) return literalTemplate(source)
@@ -65,6 +74,19 @@ export function compileTemplate(source: string, environment: Environment, maxLen
   }
   return { source, literal: undefined, evaluate, evaluateValue }
 }
+
+/** The same program, which is an empty text where something that it reads is absent. */
+const orEmpty = (program: Program): Program => ({
+  ...program,
+  evaluate(activation) {
+    try {
+      return program.evaluate(activation)
+    } catch (error) {
+      if (error instanceof AbsentField) return ''
+      throw error
+    }
+  },
+})
 
 function compilePart(expression: string, environment: Environment): Program {
   const compilation = compile(expression, environment)

@@ -134,12 +134,15 @@ test('a policy that is replaced while the tunnel is online applies to the next r
   assert.deepEqual([before, denied, after], [200, 403, 200])
 })
 
-test('an expression that fails does not match, and a text that fails denies', async (t) => {
+test('an expression that fails before an action that rejects nothing does not match, and a text that fails denies', async (t) => {
   const { ask } = await startPolicyEndpoint(
     t,
     JSON.stringify({
       on_http_request: [
-        { expressions: ["req.headers['none'][0] == 'x'"], actions: [{ type: 'deny' }] },
+        {
+          expressions: ["req.headers['none'][0] == 'x'"],
+          actions: [{ type: 'custom-response', config: { status_code: 302 } }],
+        },
         {
           expressions: ["req.url.path == '/text'"],
           actions: [{ type: 'add-headers', config: { headers: { a: "${req.headers['none'][0]}" } } }],
@@ -158,7 +161,7 @@ test('an expression that fails does not match, and a text that fails denies', as
       on_http_response: [
         {
           expressions: ["req.url.path == '/response'"],
-          actions: [{ type: 'add-headers', config: { headers: { a: '${res.location}' } } }],
+          actions: [{ type: 'add-headers', config: { headers: { a: "${res.headers['location'][0]}" } } }],
         },
       ],
     }),

@@ -43,7 +43,7 @@ class MessageFacts {
 }
 
 /** One run of a policy: what expressions read, and what actions change. */
-abstract class Execution implements Activation {
+export abstract class Execution implements Activation {
   readonly context: PolicyContext
   readonly conn: PolicyConnection
   readonly results: Record<string, ActionResult>

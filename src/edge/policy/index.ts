@@ -9,6 +9,7 @@ import {
   type ActionType,
   type Activation,
   type CompiledRule,
+  type PhaseName,
   type Policy,
   type PolicyAction,
   type PolicyRule,
@@ -25,8 +26,9 @@ import { implementations } from './actions/index.ts'
 import type { PolicyContext, ReadTlsSettings } from './context.ts'
 import { createEventTransform, decodeFirst } from './event-stream.ts'
 import { ConnectionExecution, MessageExecution, RequestExecution, ResponseExecution } from './execution.ts'
+import { PolicyFailure } from './failure.ts'
 import type { AnyImplementation, PhaseSteps } from './implement.ts'
-import { toRejection } from './rejection.ts'
+import { isPolicyFailure, toRejection } from './rejection.ts'
 import { replaceResponse } from './replace-response.ts'
 
 /** What a policy compiles to; undefined for phases that it does not have. */
@@ -93,17 +95,46 @@ function compileRules<P extends keyof PhaseSteps>(
 ): Rules<P> | undefined {
   return rules?.map(({ name, conditions, actions }, index) => ({
     name,
+    guard: guardOf({ name, actions }, phase, index + 1),
     conditions: actions.some(({ action }) => action.signsIn) ? conditions.map(orSignInTarget) : conditions,
     steps: actions.flatMap((action) => {
       const { type, ends } = action.action
       const context = contextOf([phase, name, type, action.source])
-      const step = compile(phase, action, context)
+      const step = located(compile(phase, action, context), placeOf(phase, index + 1, name, type))
       if (phase !== 'on_http_request' && phase !== 'on_http_response') return [step]
       const record = recordStep({ endpoint: context.serviceName, phase, rule: index + 1, name, action: type })
       // Nothing runs after an action that ends the phase; others may have failed.
       return ends === 'always' ? [record, step] : [step, record]
     }),
   })) as Rules<P> | undefined
+}
+
+const placeOf = (phase: PhaseName, rule: number, name: string, action: string) =>
+  `${phase}, rule ${rule}${name === '' ? '' : ` "${name}"`} (${action})`
+
+/** Names the first action of a rule that rejects. */
+function guardOf(
+  { name, actions }: Pick<PolicyRule, 'name' | 'actions'>,
+  phase: PhaseName,
+  rule: number,
+): string | undefined {
+  const rejecting = actions.find(({ action, config }) => action.rejects(config))
+  return rejecting && placeOf(phase, rule, name, rejecting.action.type)
+}
+
+/** A step whose failures name their place. */
+function located<S extends (execution: never) => unknown>(step: S, place: string): S {
+  const fail = (error: unknown): never => {
+    throw isPolicyFailure(error) ? new PolicyFailure(`${place}: ${error.message}`) : error
+  }
+  return ((execution: never) => {
+    try {
+      const result = step(execution)
+      return result instanceof Promise ? result.catch(fail) : result
+    } catch (error) {
+      return fail(error)
+    }
+  }) as S
 }
 
 /** A step that records an action for the inspector of the agent. */
@@ -150,7 +181,7 @@ function connectionStep(rules: Rules<'on_tcp_connect'>, context: PolicyContext):
       void runRules(rules, execution, execution)
       return undefined
     } catch (error) {
-      const rejection = toRejection(error, context)
+      const rejection = toRejection(error, execution)
       return rejection instanceof EdgeError ? rejection.closingConnection() : rejection
     }
   }
@@ -182,9 +213,6 @@ function requestStep(
     return responseRules && runResponseRules(responseRules, request, response)
   }
   const watchesResponse = responseRules !== undefined || messageRules !== undefined
-  const reject = (error: unknown): never => {
-    throw toRejection(error, context)
-  }
   /** Responses of guards, such as a redirect to sign in, are not the policy's to change. */
   const finish = (execution: RequestExecution, result: StepResult | undefined) => {
     if (!execution.guardAnswered) execution.watchResponse()
@@ -196,6 +224,9 @@ function requestStep(
       exchange,
       watchesResponse ? (started) => startResponse(execution, started) : undefined,
     )
+    const reject = (error: unknown): never => {
+      throw toRejection(error, execution)
+    }
     try {
       const result = runRules(rules, execution, execution)
       return result instanceof Promise
@@ -215,7 +246,7 @@ function runResponseRules(
 ): undefined | Promise<undefined> {
   const execution = new ResponseExecution(request, response)
   const reject = (error: unknown): undefined => {
-    const rejection = toRejection(error, request.context)
+    const rejection = toRejection(error, execution)
     if (!(rejection instanceof EdgeError)) throw rejection
     replaceResponse(execution, request.exchange.renderError(rejection))
   }
@@ -241,7 +272,7 @@ function attachMessageRules(
     const result = runRules(rules, execution, execution)
     return result instanceof Promise ? result : undefined
   })
-  transform.on('error', (error) => void toRejection(error, request.context))
+  transform.on('error', (error) => void toRejection(error, request))
   const decoded = decodeFirst(trimOws(fields.getAll('content-encoding').join(',')).toLowerCase(), transform)
   if (decoded === undefined) return
   fields.remove('content-encoding')

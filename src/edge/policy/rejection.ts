@@ -1,18 +1,28 @@
-import { CostExceeded, EvaluationError } from '../../policy/index.ts'
+import { CostExceeded, EvaluationError, UndecidedRule } from '../../policy/index.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { ResponseTooLarge } from '../held-response.ts'
-import type { PolicyContext } from './context.ts'
+import type { Execution } from './execution.ts'
 import { PolicyFailure } from './failure.ts'
 
-/** What a request that a policy failed for is rejected with; any other error stays what it is. */
-export function toRejection(error: unknown, { log, endpoint, accountId }: PolicyContext): unknown {
-  if (error instanceof EdgeError) return error
-  const expected =
-    error instanceof PolicyFailure ||
-    error instanceof ResponseTooLarge ||
-    error instanceof EvaluationError ||
-    error instanceof CostExceeded
-  if (!expected) return error
-  log.info({ endpoint: endpoint.id, accountId, reason: error.message }, 'traffic policy failed')
-  return edgeError('policy_failed')
+/** What traffic that a policy failed for is rejected with; any other error stays what it is. */
+export function toRejection(error: unknown, execution: Execution): unknown {
+  if (error instanceof EdgeError || !isPolicyFailure(error)) return error
+  const { log, endpoint, accountId } = execution.context
+  const { message: reason } = error
+  log.info({ endpoint: endpoint.id, accountId, reason }, 'traffic policy failed')
+  execution.log({ policy_failure: reason })
+  return error instanceof UndecidedRule
+    ? edgeError('rule_undecided', error.guard, withoutValues(error.reason))
+    : edgeError('policy_failed')
 }
+
+/** Whether a policy could not be applied, which is no bug of ours. */
+export const isPolicyFailure = (error: unknown): error is Error =>
+  error instanceof PolicyFailure ||
+  error instanceof UndecidedRule ||
+  error instanceof ResponseTooLarge ||
+  error instanceof EvaluationError ||
+  error instanceof CostExceeded
+
+/** Visitors see which value was wrong, but not the value: it may be a secret. */
+const withoutValues = (reason: string) => reason.replace(/^"(?:[^"\\]|\\.)*"/, 'a text')

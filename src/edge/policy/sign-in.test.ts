@@ -118,7 +118,7 @@ test('a policy reads the tokens of the provider, which only its own session open
   assert.ok(!lines.join().includes('the-refresh-token'))
   const isToken = (cookie: string) => cookie.startsWith('adit.tokens.')
   const exchanged = [...cookies.filter((each) => !isToken(each)), ...other.cookies.filter(isToken)]
-  assert.equal((await visit(exchanged)).status, 500)
+  assert.equal((await visit(exchanged)).text, ' ')
 })
 
 test('tokens are kept only for a policy that reads them, and upstreams do not get them', async (t) => {

@@ -1,6 +1,6 @@
 import { isQuotable } from '../../base/quoted-string.ts'
 import { BOOL, STRING } from '../cel/types.ts'
-import { described, flag, listOf, object, template, text, withDefault } from '../config.ts'
+import { described, flag, listOf, object, strictTemplate, text, withDefault } from '../config.ts'
 import { plain } from '../variables/shape.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
@@ -14,9 +14,10 @@ export const basicAuth = defineAction({
   example: { realm: 'staging', credentials: ['ann:a long password'] },
   phases: ['on_http_request'],
   ends: 'sometimes',
+  rejects: ({ enforce }) => enforce,
   config: object({
     credentials: described(
-      listOf(template({ check: checkCredential }), { minItems: 1, maxItems: 10 }),
+      listOf(strictTemplate({ check: checkCredential }), { minItems: 1, maxItems: 10 }),
       'user:password, at most ten; the first colon divides them',
     ),
     realm: described(

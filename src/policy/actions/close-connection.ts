@@ -7,5 +7,6 @@ export const closeConnection = defineAction({
   example: {},
   phases: ['on_tcp_connect', 'on_http_request'],
   ends: 'always',
+  rejects: () => true,
   config: empty,
 })

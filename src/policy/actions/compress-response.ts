@@ -17,4 +17,5 @@ export const compressResponse = defineAction({
   }),
   resultName: 'compress',
   results: { already_compressed: BOOL, negotiated_algorithm: STRING },
+  emptyResults: ['negotiated_algorithm'],
 })

@@ -11,6 +11,7 @@ export const customResponse = defineAction({
   example: { status_code: 503, headers: { 'content-type': 'text/html' }, body: '<h1>Back at noon</h1>' },
   phases: ['on_http_request', 'on_http_response'],
   ends: 'always',
+  rejects: ({ status_code }) => status_code >= 400,
   config: object({
     status_code: described(withDefault(integer(200, 599), 200), 'the status of the response'),
     // The official Kubernetes operator writes the older name.

@@ -19,6 +19,8 @@ export interface Action<N extends string = string, C = unknown, P extends PhaseN
   readonly ends: 'always' | 'sometimes' | 'never'
   /** Whether an action that ends the phase lets it go on with this configuration. */
   continues(config: C): boolean
+  /** Whether it keeps someone out with this configuration. */
+  rejects(config: C): boolean
   /** An endpoint has one action at most that signs visitors in. */
   readonly signsIn: boolean
   /** It applies to all connections: its rule has no expressions, and a policy has one at most. */
@@ -27,6 +29,8 @@ export interface Action<N extends string = string, C = unknown, P extends PhaseN
   /** Its name below `actions.ngrok`, and the types of its results. */
   readonly resultName: string
   readonly results: Readonly<Record<string, Type>>
+  /** Results that are empty, not absent, when it ran without having one. */
+  readonly emptyResults: readonly string[]
 }
 
 type Defaults =
@@ -34,10 +38,12 @@ type Defaults =
   | 'protocols'
   | 'ends'
   | 'continues'
+  | 'rejects'
   | 'signsIn'
   | 'appliesToAll'
   | 'resultName'
   | 'results'
+  | 'emptyResults'
 
 export function defineAction<const N extends string, C, const P extends PhaseName>(
   action: Omit<Action<N, C, P>, Defaults> & Partial<Pick<Action<N, C, P>, Defaults>>,
@@ -47,11 +53,13 @@ export function defineAction<const N extends string, C, const P extends PhaseNam
     protocols: undefined,
     ends: 'never',
     continues: () => false,
+    rejects: () => false,
     signsIn: false,
     appliesToAll: false,
     resultName: action.type.replaceAll('-', '_'),
     results: {},
     ...action,
+    emptyResults: ['error', ...(action.emptyResults ?? [])],
     // The original declares it for every action that has results, also for those that never fail here.
     ...(action.results !== undefined && { results: { error: errorResult, ...action.results } }),
   }

@@ -7,6 +7,7 @@ export const deny = defineAction({
   example: { status_code: 403 },
   phases: ['on_tcp_connect', 'on_http_request'],
   ends: 'always',
+  rejects: () => true,
   config: object({
     status_code: described(withDefault(integer(400, 599), 403), 'the status of the response to a request'),
   }),

@@ -1,7 +1,15 @@
 import { HTTP_PROTOS, parseInternalUrl, RAW_PROTOS } from '../../base/endpoint-url.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { STRING } from '../cel/types.ts'
-import { choice, described, type FieldContext, object, optional, template, withDefault } from '../config.ts'
+import {
+  choice,
+  described,
+  type FieldContext,
+  object,
+  optional,
+  strictTemplate,
+  withDefault,
+} from '../config.ts'
 import { isHttp } from '../phases.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
@@ -16,7 +24,7 @@ export const forwardInternal = defineAction({
   config: object(
     {
       url: described(
-        template({ minLength: 1, maxLength: 2048 }),
+        strictTemplate({ minLength: 1, maxLength: 2048 }),
         'the internal endpoint, such as https://app.internal, or tcp://db.internal:5432 in on_tcp_connect',
       ),
       on_error: described(

@@ -1,16 +1,19 @@
 import { JWS_ALGORITHMS } from '../../base/jws-algorithms.ts'
 import { DYN, listOf as listType, mapOf as mapType, STRING } from '../cel/types.ts'
-import { choice, described, listOf, object, optional, template, withDefault } from '../config.ts'
+import { choice, described, listOf, object, optional, strictTemplate, withDefault } from '../config.ts'
 import { literalTemplate } from '../template.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
 
 const allowList = object({
   allow_list: described(
-    listOf(object({ value: described(template({ minLength: 1, maxLength: 2048 }), 'compared exactly') }), {
-      minItems: 1,
-      maxItems: 20,
-    }),
+    listOf(
+      object({ value: described(strictTemplate({ minLength: 1, maxLength: 2048 }), 'compared exactly') }),
+      {
+        minItems: 1,
+        maxItems: 20,
+      },
+    ),
     'what may be in the token',
   ),
 })
@@ -21,9 +24,9 @@ const token = object({
     'at+jwt and it+jwt require that `typ` in the header of the token',
   ),
   method: described(choice('header', 'body'), 'where the token is'),
-  name: described(template({ minLength: 1, maxLength: 255 }), 'of the header or the field of the body'),
+  name: described(strictTemplate({ minLength: 1, maxLength: 255 }), 'of the header or the field of the body'),
   prefix: described(
-    withDefault(template({ maxLength: 255 }), literalTemplate(''), ''),
+    withDefault(strictTemplate({ maxLength: 255 }), literalTemplate(''), ''),
     'what precedes the token, such as "Bearer "',
   ),
 })
@@ -42,6 +45,7 @@ export const jwtValidation = defineAction({
   },
   phases: ['on_http_request'],
   ends: 'sometimes',
+  rejects: () => true,
   config: object({
     issuer: described(allowList, 'whose tokens are accepted'),
     audience: described(optional(allowList), 'one of these has to be in the token'),
@@ -64,7 +68,10 @@ export const jwtValidation = defineAction({
                 optional(
                   object({
                     additional_jkus: described(
-                      withDefault(listOf(template({ minLength: 1, maxLength: 2048 }), { maxItems: 5 }), []),
+                      withDefault(
+                        listOf(strictTemplate({ minLength: 1, maxLength: 2048 }), { maxItems: 5 }),
+                        [],
+                      ),
                       'URLs of key sets; without them the configuration of the issuer names its own',
                     ),
                   }),

@@ -28,6 +28,7 @@ export const rateLimit = defineAction({
   },
   phases: ['on_http_request'],
   ends: 'sometimes',
+  rejects: ({ enforce }) => enforce,
   config: object(
     {
       name: described(text({ minLength: 1, maxLength: 1023 }), 'tells limits of one policy apart'),

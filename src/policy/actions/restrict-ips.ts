@@ -12,6 +12,7 @@ export const restrictIps = defineAction({
   example: { allow: ['198.51.100.0/24', '2001:db8::/32'] },
   phases: ['on_tcp_connect', 'on_http_request', 'on_http_response'],
   ends: 'sometimes',
+  rejects: ({ enforce }) => enforce,
   config: object(
     {
       enforce: described(withDefault(flag, true), 'false: only sets the results'),
@@ -39,4 +40,5 @@ export const restrictIps = defineAction({
     },
   ),
   results: { action: STRING, matched_cidr: STRING, error: errorResult },
+  emptyResults: ['matched_cidr'],
 })

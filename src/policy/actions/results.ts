@@ -1,5 +1,5 @@
-import { STRING } from '../cel/types.ts'
-import { plain } from '../variables/shape.ts'
+import { STRING, type Type } from '../cel/types.ts'
+import { facts } from '../variables/shape.ts'
 
 /** What guards tell about a rejection. */
-export const errorResult = plain('error', { code: STRING, message: STRING })
+export const errorResult: Type = facts('error', { code: STRING, message: STRING })

@@ -13,7 +13,7 @@ import {
   named,
   object,
   optional,
-  template,
+  strictTemplate,
   text,
   withDefault,
 } from '../config.ts'
@@ -79,8 +79,8 @@ const client = {
     optional(cookieDomain),
     'endpoints of the account below this domain share their sessions; it must be reserved by the account',
   ),
-  client_id: described(template({ minLength: 1, maxLength: 1024 }), 'the application at the provider'),
-  client_secret: described(template({ minLength: 1, maxLength: 4096 }), 'its secret'),
+  client_id: described(strictTemplate({ minLength: 1, maxLength: 1024 }), 'the application at the provider'),
+  client_secret: described(strictTemplate({ minLength: 1, maxLength: 4096 }), 'its secret'),
   scopes: described(withDefault(listOf(text({ maxLength: 255 }), { maxItems: 50 }), []), 'what is asked for'),
 }
 
@@ -140,6 +140,7 @@ export const oauth = defineAction({
   example: { provider: 'github', client_id: 'app', client_secret: "${secrets.get('sign-in', 'github')}" },
   phases: ['on_http_request'],
   ends: 'sometimes',
+  rejects: () => true,
   signsIn: true,
   config: object({
     provider: described(choice(...OAUTH_PROVIDERS), 'where visitors have their accounts'),
@@ -166,6 +167,7 @@ export const openidConnect = defineAction({
   },
   phases: ['on_http_request'],
   ends: 'sometimes',
+  rejects: () => true,
   signsIn: true,
   config: object({
     issuer_url: described(text({ maxLength: 255, check: checkUrl }), 'the issuer of the provider'),
@@ -190,6 +192,7 @@ export const saml = defineAction({
   example: { idp_metadata: 'https://idp.example.com/metadata' },
   phases: ['on_http_request'],
   ends: 'sometimes',
+  rejects: () => true,
   signsIn: true,
   config: object({
     idp_metadata: described(

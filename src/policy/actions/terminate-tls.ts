@@ -2,7 +2,16 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { pemBlocks } from '../../base/pem-blocks.ts'
 import { Environment } from '../cel/environment.ts'
 import { listOf as listType, STRING } from '../cel/types.ts'
-import { type ConfigField, choice, described, listOf, object, optional, template, text } from '../config.ts'
+import {
+  type ConfigField,
+  choice,
+  described,
+  listOf,
+  object,
+  optional,
+  strictTemplate,
+  text,
+} from '../config.ts'
 import { connectionFunctions } from '../functions/index.ts'
 import type { Template } from '../template.ts'
 import { tlsFields } from '../variables/conn.ts'
@@ -16,7 +25,12 @@ const BEFORE_HANDSHAKE = new Environment({ variables: {}, functions: connectionF
 
 /** A text in PEM whose `${}` may read secrets alone. */
 function pem(check: (text: string) => string | undefined): ConfigField<Template> {
-  const field = template({ minLength: 1, maxLength: MAX_PEM_LENGTH, maxResultLength: MAX_PEM_LENGTH, check })
+  const field = strictTemplate({
+    minLength: 1,
+    maxLength: MAX_PEM_LENGTH,
+    maxResultLength: MAX_PEM_LENGTH,
+    check,
+  })
   return {
     ...field,
     read: (value, context) => field.read(value, { ...context, environment: BEFORE_HANDSHAKE }),

@@ -1,6 +1,6 @@
 import { WEBHOOK_PROVIDERS } from '../../resources/endpoint-options.ts'
 import { BOOL } from '../cel/types.ts'
-import { choice, described, flag, object, template, withDefault } from '../config.ts'
+import { choice, described, flag, object, strictTemplate, withDefault } from '../config.ts'
 import { literalTemplate } from '../template.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
@@ -13,10 +13,11 @@ export const verifyWebhook = defineAction({
   example: { provider: 'github', secret: "${secrets.get('webhooks', 'github')}" },
   phases: ['on_http_request'],
   ends: 'sometimes',
+  rejects: ({ enforce }) => enforce,
   config: object({
     provider: described(choice(...WEBHOOK_PROVIDERS), 'the service that sends the webhooks'),
     secret: described(
-      withDefault(template({ maxLength: 4096 }), literalTemplate(''), ''),
+      withDefault(strictTemplate({ maxLength: 4096 }), literalTemplate(''), ''),
       'what it signs them with',
     ),
     enforce: described(withDefault(flag, true), 'false: only sets the results'),

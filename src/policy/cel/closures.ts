@@ -8,6 +8,7 @@ import type { Call, CallContext, Overload } from './overload.ts'
 import { accepts, fitsStatically } from './runtime-types.ts'
 import type { Shape, Type } from './types.ts'
 import {
+  AbsentField,
   EvaluationError,
   isList,
   keysOf,
@@ -97,10 +98,10 @@ class Compiler {
   #readField({ operand, field }: Expr & { kind: 'select' }, shape: Shape): (frame: Frame) => unknown {
     this.nodes++
     const source = this.#source(operand)
-    const { read } = shape.fields[field]!
+    const { read, fallback } = shape.fields[field]!
     return (frame) => {
-      const value = read(source(frame) as never)
-      if (value === undefined) throw new EvaluationError(`no such key: ${field}`)
+      const value = read(source(frame) as never) ?? fallback
+      if (value === undefined) throw new AbsentField(`no such key: ${field}`)
       return value
     }
   }
@@ -480,7 +481,7 @@ const toOptional = (value: Value | undefined): Optional => (value === undefined 
 
 function select(container: Value, key: Value): Value {
   if (container instanceof Optional) return selectOptional(container, key)
-  const value = lookUp(container, key)
+  const value = container instanceof Struct ? container.getOrFallback(String(key)) : lookUp(container, key)
   if (value === undefined)
     throw new EvaluationError(
       isList(container) ? `index out of bounds: ${String(key)}` : `no such key: ${String(key)}`,

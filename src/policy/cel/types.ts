@@ -29,6 +29,8 @@ export const SIMPLE_KINDS = [
 export interface Field {
   readonly type: Type
   readonly read: (source: never) => unknown
+  /** What an absent field is read as, while `has()` still tells that it is absent; without it the evaluation fails. */
+  readonly fallback?: unknown
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Shape } from './types.ts'
+import type { Field, Shape } from './types.ts'
 
 /**
  * A value at run time. An int is a number while it is a safe integer and a bigint beyond, so that equal ints are always
@@ -97,9 +97,18 @@ export class Struct {
 
   /** The field; undefined when it is absent or not declared. */
   get(name: string): Value | undefined {
+    return this.#read(name, () => undefined)
+  }
+
+  /** The same with what an absent field is read as. */
+  getOrFallback(name: string): Value | undefined {
+    return this.#read(name, ({ fallback }) => fallback)
+  }
+
+  #read(name: string, whenAbsent: (field: Field) => unknown): Value | undefined {
     if (!Object.hasOwn(this.shape.fields, name)) return undefined
     const field = this.shape.fields[name]!
-    const value = field.read(this.source as never)
+    const value = field.read(this.source as never) ?? whenAbsent(field)
     if (value === undefined) return undefined
     if (field.type.kind !== 'object' || value instanceof Struct) return value as Value
     const { shape } = field.type
@@ -120,6 +129,11 @@ export class Opaque {
 /** An evaluation that failed: a missing key, an overflow, a wrong type. `&&` and `||` ignore it when the other side decides. */
 export class EvaluationError extends Error {
   override name = 'EvaluationError'
+}
+
+/** A declared field that is absent: a fact that is not known, a result that an action did not have. */
+export class AbsentField extends EvaluationError {
+  override name = 'AbsentField'
 }
 
 /** The evaluation spent its budget. No operator ignores it: whatever the expression guards must deny. */

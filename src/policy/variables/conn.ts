@@ -2,7 +2,7 @@ import type { ConnectionSource, TlsSource } from '../activation.ts'
 import { BOOL, INT, listOf, mapOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
 import { Timestamp } from '../cel/values.ts'
 import { certificate, ownCertificate } from './certificate.ts'
-import { field, plain } from './shape.ts'
+import { fact, facts, field, plain } from './shape.ts'
 
 const PLACE = {
   city: STRING,
@@ -28,29 +28,29 @@ const factsOf = ({ address, conn }: AddressSource) => conn.ipFacts(address)
 const BLOCKLIST = 'blocklist'
 const TOR = 'proxy.anonymous.tor'
 
-/** An address: a text, and what is known about it. Facts without data are absent. */
+/** An address: a text, and what is known about it. */
 const address = objectOf({
   name: 'address',
   text: ({ address }: AddressSource) => address,
   fields: {
-    categories: field(listOf(STRING), (source: AddressSource) => factsOf(source)?.categories),
-    is_on_blocklist: field(BOOL, (source: AddressSource) => factsOf(source)?.categories?.includes(BLOCKLIST)),
-    is_tor_node: field(BOOL, (source: AddressSource) => {
+    categories: fact(listOf(STRING), (source: AddressSource) => factsOf(source)?.categories),
+    is_on_blocklist: fact(BOOL, (source: AddressSource) => factsOf(source)?.categories?.includes(BLOCKLIST)),
+    is_tor_node: fact(BOOL, (source: AddressSource) => {
       const { isTorNode, categories } = factsOf(source) ?? {}
       return isTorNode ?? categories?.includes(TOR)
     }),
-    as: field(
-      plain('as', { number: INT, organization: STRING }),
+    as: fact(
+      facts('as', { number: INT, organization: STRING }),
       (source: AddressSource) => factsOf(source)?.as,
     ),
-    geo: field(
-      plain('geo', {
-        location: plain('location', { ...PLACE, ...COORDINATES }),
-        registered_location: plain('registered_location', PLACE),
+    geo: fact(
+      facts('geo', {
+        location: facts('location', { ...PLACE, ...COORDINATES }),
+        registered_location: facts('registered_location', PLACE),
       }),
       (source: AddressSource) => {
         const { location, registeredLocation } = factsOf(source) ?? {}
-        return location && { location, registered_location: registeredLocation }
+        return (location ?? registeredLocation) && { location, registered_location: registeredLocation }
       },
     ),
   },
@@ -104,8 +104,8 @@ export const conn: Type = objectOf({
       start: Timestamp.fromMillis(startedAt),
     })),
     // The older form of `client_ip.geo.location`.
-    geo: field(
-      plain('geo', {
+    geo: fact(
+      facts('geo', {
         ...{ city: STRING, country: STRING, country_code: STRING, latitude: STRING },
         ...{ longitude: STRING, radius: STRING, subdivision: STRING },
       }),

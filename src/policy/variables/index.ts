@@ -1,5 +1,6 @@
+import type { Action } from '../actions/define.ts'
 import { actions } from '../actions/index.ts'
-import type { Activation, EndpointSource } from '../activation.ts'
+import type { ActionResult, Activation, EndpointSource } from '../activation.ts'
 import { Environment, type Variable } from '../cel/environment.ts'
 import { DYN, INT, mapOf, objectOf, STRING, type Type } from '../cel/types.ts'
 import { connectionFunctions, requestFunctions, responseFunctions } from '../functions/index.ts'
@@ -7,7 +8,7 @@ import type { PhaseName } from '../phases.ts'
 import { conn } from './conn.ts'
 import { req } from './req.ts'
 import { res } from './res.ts'
-import { field, plain } from './shape.ts'
+import { fact, field } from './shape.ts'
 
 const endpoint = objectOf({
   name: 'endpoint',
@@ -21,16 +22,24 @@ const endpoint = objectOf({
   },
 })
 
+const resultType = ({ resultName, results, emptyResults }: Action): Type =>
+  objectOf({
+    name: `actions.ngrok.${resultName}`,
+    fields: Object.fromEntries(
+      Object.entries(results).map(([name, type]) => [
+        name,
+        (emptyResults.includes(name) ? fact : field)(type, (result: ActionResult) => result[name]),
+      ]),
+    ),
+  })
+
 /** `actions.ngrok.…`: what actions found out, as far as they have been executed. */
 const results = objectOf({
   name: 'actions.ngrok',
   fields: Object.fromEntries(
-    actions.map(({ resultName, results: types }) => [
-      resultName,
-      field(
-        plain(`actions.ngrok.${resultName}`, types),
-        (results: Activation['results']) => results[resultName],
-      ),
+    actions.map((action) => [
+      action.resultName,
+      field(resultType(action), (results: Activation['results']) => results[action.resultName]),
     ]),
   ),
 })

@@ -1,5 +1,7 @@
+import type { Activation, Template } from '../../../policy/index.ts'
 import { edgeError } from '../../errors.ts'
 import { compileCredentials } from '../../modules/basic-auth.ts'
+import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
 import { errorResult } from './results.ts'
 
@@ -10,7 +12,7 @@ export const basicAuth: Implementation<'basic-auth'> = {
 
     return (execution) => {
       const check =
-        fixed ?? compileCredentials(credentials.map((credential) => credential.evaluate(execution)))
+        fixed ?? compileCredentials(credentials.map((credential) => evaluate(credential, execution)))
       const found = check(execution.exchange)
       const error = found.authorized ? undefined : edgeError('credentials_required').withRealm(realm)
       execution.results.basic_auth = { credentials: found, ...errorResult(error) }
@@ -18,4 +20,11 @@ export const basicAuth: Implementation<'basic-auth'> = {
       return undefined
     }
   },
+}
+
+/** A variable that happens to be empty must not open the door. */
+function evaluate(template: Template, activation: Activation): string {
+  const credential = template.evaluate(activation)
+  if (/^[^:]*:?$/.test(credential)) throw new PolicyFailure('a credential of basic-auth has no password')
+  return credential
 }

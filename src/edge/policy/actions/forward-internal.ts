@@ -1,6 +1,6 @@
 import { type EndpointProto, HTTP_PROTOS, parseInternalUrl, RAW_PROTOS } from '../../../base/endpoint-url.ts'
 import { errorMessage } from '../../../base/error-message.ts'
-import type { Template } from '../../../policy/index.ts'
+import { type Activation, EvaluationError, type Template } from '../../../policy/index.ts'
 import { forwardTo } from '../../dispatch.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'
 import type { HttpRoute } from '../../table.ts'
@@ -15,8 +15,8 @@ export const forwardInternal: Implementation<'forward-internal'> = {
     const addressOf = createParser(template, RAW_PROTOS)
 
     return (execution) => {
-      const url = template.evaluate(execution)
-      const entry = findInternalRaw(addressOf(url))
+      const { url, address } = readTarget(template, addressOf, execution, on_error)
+      const entry = address && findInternalRaw(address)
       const error = entry === undefined ? edgeError('internal_not_found') : execution.forward(entry)
       if (error === undefined) return ENDED
       if (on_error === 'halt') throw error
@@ -29,8 +29,8 @@ export const forwardInternal: Implementation<'forward-internal'> = {
     const addressOf = createParser(template, HTTP_PROTOS)
 
     return (execution) => {
-      const url = template.evaluate(execution)
-      const route = findInternal(addressOf(url))
+      const { url, address } = readTarget(template, addressOf, execution, on_error)
+      const route = address && findInternal(address)
       if (on_error === 'halt') {
         if (route === undefined) throw edgeError('internal_not_found')
         return route
@@ -42,6 +42,24 @@ export const forwardInternal: Implementation<'forward-internal'> = {
       return route === undefined ? fail(edgeError('internal_not_found')) : tryRoute(execution, route, fail)
     }
   },
+}
+
+/** Where to forward to. With `on_error: continue` a URL that cannot be evaluated or parsed is one that nothing serves. */
+function readTarget(
+  template: Template,
+  addressOf: (url: string) => InternalAddress,
+  activation: Activation,
+  onError: 'halt' | 'continue',
+): { readonly url: string; readonly address: InternalAddress | undefined } {
+  let url = ''
+  try {
+    url = template.evaluate(activation)
+    return { url, address: addressOf(url) }
+  } catch (error) {
+    const isCovered = error instanceof EvaluationError || error instanceof PolicyFailure
+    if (onError === 'halt' || !isCovered) throw error
+    return { url, address: undefined }
+  }
 }
 
 /** Parses the URL that a template yields: once, where it is always the same. */

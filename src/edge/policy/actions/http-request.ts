@@ -1,6 +1,12 @@
 import { newId } from '../../../base/id.ts'
-import { type ActionResult, fromJson, type MapValue, type Value } from '../../../policy/index.ts'
-import { edgeError } from '../../errors.ts'
+import {
+  type ActionResult,
+  EvaluationError,
+  fromJson,
+  type MapValue,
+  type Value,
+} from '../../../policy/index.ts'
+import { EdgeError, edgeError } from '../../errors.ts'
 import { isFieldValue } from '../../message/ascii.ts'
 import { toFieldValue } from '../../message/own-fields.ts'
 import { ModuleConfigError } from '../../modules/context.ts'
@@ -29,7 +35,11 @@ interface Attempt {
 function compile(config: Config, { outboundCalls }: PolicyContext) {
   if (outboundCalls === undefined) throw new ModuleConfigError('this server may not call others')
   return async (execution: Execution): Promise<undefined> => {
-    const request = render(config, execution)
+    const request = renderOrFail(config, execution)
+    if (request instanceof EdgeError) {
+      execution.results.http_request = { ...errorResult(request), attempts: [] }
+      return undefined
+    }
     const attempts: Attempt[] = []
     try {
       do attempts.push(await tryCall(outboundCalls, request, execution))
@@ -53,11 +63,22 @@ export const httpRequest: Implementation<'http-request'> = {
   on_http_response: compile,
 }
 
-function render(config: Config, execution: Execution): OutboundCall {
-  const { exchange, context } = execution
-  const hops = Number(exchange.fields.get(HOPS_HEADER) ?? 0)
+/** With `on_error: continue` a call whose texts cannot be made has failed as one that got no response. */
+function renderOrFail(config: Config, execution: Execution): OutboundCall | EdgeError {
+  const hops = Number(execution.exchange.fields.get(HOPS_HEADER) ?? 0)
   // Ends the request whatever `on_error` says: a visitor who sends the header must not switch a check off.
   if (!(hops >= 0 && hops < MAX_HOPS)) throw edgeError('call_loop')
+  try {
+    return render(config, execution, hops)
+  } catch (error) {
+    const isCovered = error instanceof EvaluationError || error instanceof PolicyFailure
+    if (config.on_error === 'halt' || !isCovered) throw error
+    return edgeError('call_failed', error.message)
+  }
+}
+
+function render(config: Config, execution: Execution, hops: number): OutboundCall {
+  const { context } = execution
   const body = config.body?.evaluate(execution) ?? null
   const url = URL.parse(config.url.evaluate(execution))
   if (url === null) throw new PolicyFailure('the URL of an http-request is not valid')
@@ -107,7 +128,13 @@ async function tryCall(calls: OutboundCalls, request: OutboundCall, execution: E
 function retries({ retry_condition }: Config, attempts: readonly Attempt[], execution: Execution): boolean {
   if (retry_condition === undefined) return false
   execution.retry = { attempts: attempts.length, lastAttempt: attempts.at(-1)!.result }
-  return retry_condition.evaluate(execution) === true
+  try {
+    return retry_condition.evaluate(execution) === true
+  } catch (error) {
+    // A call without a response has no status, and the like.
+    if (error instanceof EvaluationError) return false
+    throw error
+  }
 }
 
 function describeResponse({ status, headers, body }: CallResponse, timeMs: number) {

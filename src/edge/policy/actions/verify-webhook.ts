@@ -1,3 +1,4 @@
+import type { Activation, Template } from '../../../policy/index.ts'
 import { edgeError } from '../../errors.ts'
 import {
   createWebhookVerifier,
@@ -6,6 +7,7 @@ import {
 } from '../../modules/webhook-verification.ts'
 import type { EdgeResponse } from '../../response.ts'
 import type { RequestExecution } from '../execution.ts'
+import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
 import { errorResult } from './results.ts'
 
@@ -28,11 +30,19 @@ export const verifyWebhook: Implementation<'verify-webhook'> = {
     }
 
     return (execution) => {
-      const verify = fixed ?? createWebhookVerifier({ provider, secret: secret.evaluate(execution) }, context)
+      const verify =
+        fixed ?? createWebhookVerifier({ provider, secret: evaluate(secret, execution) }, context)
       const verdict = verify(execution.exchange)
       return verdict instanceof Promise
         ? verdict.then((settled) => decide(execution, settled))
         : decide(execution, verdict)
     }
   },
+}
+
+/** Anybody can sign with an empty secret. */
+function evaluate(template: Template, activation: Activation): string {
+  const secret = template.evaluate(activation)
+  if (secret === '') throw new PolicyFailure('the secret of verify-webhook is empty')
+  return secret
 }

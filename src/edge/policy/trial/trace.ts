@@ -35,7 +35,7 @@ export interface RuleTrace {
   /** Counted from 1. */
   readonly rule: number
   readonly name: string
-  outcome: 'matched' | 'not matched' | 'not reached'
+  outcome: 'matched' | 'not matched' | 'undecided' | 'not reached'
   readonly expressions: readonly ExpressionTrace[]
   readonly actions: readonly ActionTrace[]
 }
@@ -101,26 +101,32 @@ export class PolicyTrace {
     this.rules.push(trace)
     for (const [index, action] of rule.actions.entries())
       this.#actions.set(action, { rule: trace, trace: actions[index]! })
+    const rejects = rule.actions.some(({ action, config }) => action.rejects(config))
     const conditions = rule.conditions.map((program, index) =>
-      this.#recordProgram(program, expressions[index]!, (isTrue) => {
-        if (!isTrue) trace.outcome = 'not matched'
+      this.#recordProgram(program, expressions[index]!, (value) => {
+        if (value === false || (value !== true && !rejects)) trace.outcome = 'not matched'
+        else if (value !== true && trace.outcome !== 'not matched') trace.outcome = 'undecided'
       }),
     )
     return { ...rule, conditions }
   }
 
-  #recordProgram(program: Program, trace: ExpressionTrace, onValue: (isTrue: boolean) => void): Program {
+  #recordProgram(
+    program: Program,
+    trace: ExpressionTrace,
+    onValue: (value: Value | undefined) => void,
+  ): Program {
     return {
       ...program,
       evaluate: (activation) => {
         try {
           const value = program.evaluate(activation)
           trace.value = this.show(value)
-          onValue(value === true)
+          onValue(value)
           return value
         } catch (error) {
           if (error instanceof Error) trace.error = error.message
-          if (error instanceof EvaluationError) onValue(false)
+          if (error instanceof EvaluationError) onValue(undefined)
           throw error
         }
       },
