@@ -24,6 +24,8 @@ export interface ApiCall {
   readonly isOlderProvider: boolean
   /** Set once a response contains a secret: such a read is audited (P44). */
   readonly secrets: { shown: boolean }
+  /** What the written policy may not do as expected: sent in `Warning` fields of the response. */
+  readonly warnings: string[]
   /** The name under which an account document manages the object that this call creates. */
   readonly managedName?: string
 }

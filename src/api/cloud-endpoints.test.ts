@@ -181,3 +181,26 @@ test('a pool has the endpoints of agents and of the cloud, without those at othe
   const listed = (await call('GET', '/endpoints')).body.endpoints
   assert.deepEqual(listed.map(({ pools }: { pools: object[] }) => pools.length).sort(), [0, 2, 2, 2])
 })
+
+test('the answer to a write warns of expressions that may fail or never do what they say', async (t) => {
+  const { call } = await engines.SQLite!(t)
+  const rule = (expression: string) =>
+    `on_http_request: [{expressions: ["${expression}"], actions: [{type: deny}]}, {actions: [{type: deny}]}]`
+  const write = (traffic_policy: string) =>
+    call('POST', '/endpoints', { body: { url: `https://w${nextNumber()}.internal`, traffic_policy } })
+  const warningOf = async (expression: string) => (await write(rule(expression))).headers.get('warning')
+
+  assert.match(
+    (await warningOf("req.headers['x-key'][0] == 'a'")) ?? '',
+    /^299 - "on_http_request, rule 1.*: it reads req\.headers\['x-key'\], which fails when there is none/,
+  )
+  assert.match((await warningOf("conn.geo.country == 'a'")) ?? '', /empty without IP data about places/)
+  assert.match(
+    (await warningOf('actions.ngrok.oauth.identity.id == req.host')) ?? '',
+    /no oauth action comes before/,
+  )
+  assert.equal(await warningOf("req.method == 'PUT'"), null)
+  const { body: endpoint } = await write(rule("req.headers['x-key'][0] == 'a'"))
+  const unchanged = await call('PATCH', `/endpoints/${endpoint.id}`, { body: { description: 'a' } })
+  assert.deepEqual([unchanged.status, unchanged.headers.get('warning')], [200, null])
+})

@@ -4,6 +4,7 @@ import type { TrustedProxies } from '../base/forwarded.ts'
 import type { OutboundGuard } from '../base/outbound/outbound.ts'
 import type { OperatorAuthority } from '../certs/index.ts'
 import type { DestinationStatus } from '../events/index.ts'
+import type { FactKind } from '../policy/index.ts'
 import type { LoginSync, NameSpans } from '../store/index.ts'
 import type { CommandName } from './session-routes.ts'
 
@@ -95,4 +96,6 @@ export interface ApiParts {
   readonly operatorAuthority: OperatorAuthority
   /** The accounts' IP restrictions. */
   readonly restrictions: Pick<IpRestrictions, 'admits'>
+  /** The kinds of facts about addresses that the server has data for; without it none. */
+  readonly readFactKinds?: () => Promise<ReadonlySet<FactKind>>
 }

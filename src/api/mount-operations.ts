@@ -59,6 +59,7 @@ function createCallFactory({ store, parts, config, clock, log }: MountOptions): 
       renderContext: hasRole(principal.role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
       isOlderProvider: request.isOriginal && isOlderProvider(request.headers['user-agent']),
       secrets: { shown: false },
+      warnings: [],
     }
   }
 }
@@ -107,10 +108,15 @@ function mountOperation(
       })
       if (call.secrets.shown && !mutates) await store.write({}, (tx) => tx.audit(auditEntry(call, params.id)))
       record(request, operation.status)
+      if (call.warnings.length > 0) reply.header('warning', call.warnings.map(warningField))
       return sendResponse(request, reply, operation.status, result)
     },
   })
 }
+
+/** RFC 7234 section 5.5, as Kubernetes uses it: clients that know no warnings ignore the field. */
+const warningField = (warning: string) =>
+  `299 - "${warning.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&')}"`
 
 /** The fields of a body whose empty string means unset. */
 function emptyMeansUnset(body: TSchema | undefined): string[] {

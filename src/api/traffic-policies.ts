@@ -2,12 +2,14 @@ import { ownsDomain } from '../naming/index.ts'
 import {
   type Attachment,
   findCookieDomainMistake,
+  issueText,
   mayHaveCookieDomain,
   type OwnsDomain,
   type Policy,
   PolicyError,
   type PolicyProtocol,
   readPolicy,
+  reviewPolicy,
 } from '../policy/index.ts'
 import type { WriteContext } from './call.ts'
 import { fieldProblem, Problem } from './problems.ts'
@@ -20,12 +22,15 @@ export async function requireCloudPolicy(
   { proto: protocol, host }: { readonly proto: PolicyProtocol; readonly host: string },
   context: WriteContext,
 ): Promise<void> {
-  const policy = parsePolicy(text, { protocol, kind: 'cloud' }, 'traffic_policy')
+  const attachment: Attachment = { protocol, kind: 'cloud' }
+  const policy = parsePolicy(text, attachment, 'traffic_policy')
   const isNewPolicy = text !== context.existing?.secrets?.traffic_policy
   // Another change must stay possible after the domain was released, or an IP policy deleted.
   if (isNewPolicy || url !== context.existing?.data.url)
     await requireCookieDomain(policy, [host], context, 'traffic_policy')
-  if (isNewPolicy) await requireIpPolicies(policy, context, 'traffic_policy')
+  if (!isNewPolicy) return
+  await requireIpPolicies(policy, context, 'traffic_policy')
+  await warn(text, attachment, context)
 }
 
 /** Rejects a policy whose cookies another account would get, or that no browser would take. */
@@ -50,8 +55,19 @@ export async function requireValidPolicy(
   if (module === null) return undefined
   const policy = parsePolicy(module.value, attachment)
   // Another change must stay possible after an IP policy was deleted.
-  if (module.value !== context.existing?.secrets?.[FIELD]) await requireIpPolicies(policy, context)
+  if (module.value === context.existing?.secrets?.[FIELD]) return policy
+  await requireIpPolicies(policy, context)
+  await warn(module.value, attachment, context)
   return policy
+}
+
+/** Warnings that one response names. */
+const MAX_WARNINGS = 20
+
+/** Tells the caller what in a policy may not do as expected. */
+async function warn(text: string, attachment: Attachment, { parts, warnings }: WriteContext): Promise<void> {
+  const review = reviewPolicy(text, attachment, (await parts.readFactKinds?.()) ?? new Set())
+  warnings.push(...[...review.mistakes, ...review.warnings].slice(0, MAX_WARNINGS).map(issueText))
 }
 
 /** Checks the stored `traffic_policy` module of a route for other hosts. */

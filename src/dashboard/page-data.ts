@@ -9,8 +9,16 @@ export type PolicyAttachment = Attachment
 
 /** `POST /dashboard/api/policy_check`: the mistakes of a policy, or its rules in order. */
 export interface PolicyCheck {
-  readonly issues: readonly { readonly line: number | null; readonly message: string }[]
+  readonly issues: readonly PolicyLine[]
+  /** What may not do as expected in a policy without mistakes. */
+  readonly warnings: readonly PolicyLine[]
   readonly rules: readonly PolicyRuleOutline[]
+}
+
+/** A sentence about a line of a policy. */
+export interface PolicyLine {
+  readonly line: number | null
+  readonly message: string
 }
 
 export interface PolicyRuleOutline {

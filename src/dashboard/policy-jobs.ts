@@ -2,18 +2,25 @@ import { isIP } from 'node:net'
 import { createInlineReplacer, TrialError, trialToJson, tryRequest } from '../edge/policy/trial/index.ts'
 import {
   type Attachment,
+  type FactKind,
   issueText,
   NO_IP_DATA,
   PHASES,
   type Policy,
   PolicyError,
   readPolicy,
+  reviewPolicy,
 } from '../policy/index.ts'
 import type { PolicyCheck, PolicyTrialRequest, PolicyTrialResult } from './page-data.ts'
 
 /** What the threads of `policy-tools.ts` do. */
 export type PolicyJob =
-  | { readonly kind: 'check'; readonly policy: string; readonly attachment: Attachment }
+  | {
+      readonly kind: 'check'
+      readonly policy: string
+      readonly attachment: Attachment
+      readonly knownFacts: readonly FactKind[]
+    }
   | { readonly kind: 'trial'; readonly request: PolicyTrialRequest }
 
 /** A sentence about an input that cannot be used, or the result. */
@@ -24,22 +31,29 @@ export type PolicyJobResult =
 
 /** Runs in a thread: a policy of one tenant may take long to read or to run. */
 export async function runPolicyJob(job: PolicyJob): Promise<PolicyJobResult> {
-  return job.kind === 'check' ? { check: checkPolicy(job.policy, job.attachment) } : tryPolicy(job.request)
+  return job.kind === 'check' ? { check: checkPolicy(job) } : tryPolicy(job.request)
 }
 
-function checkPolicy(text: string, attachment: Attachment): PolicyCheck {
+function checkPolicy({
+  policy: text,
+  attachment,
+  knownFacts,
+}: Extract<PolicyJob, { kind: 'check' }>): PolicyCheck {
   try {
-    return { issues: [], rules: outlineOf(readPolicy(text, attachment)) }
+    const { policy, mistakes, warnings } = reviewPolicy(text, attachment, new Set(knownFacts))
+    return { issues: [], warnings: toLines([...mistakes, ...warnings]), rules: outlineOf(policy) }
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
-    const issues = error.issues.map((issue) => ({
-      line: issue.line ?? null,
-      message: issueText({ ...issue, line: undefined }),
-    }))
     const more = error.more > 0 ? [{ line: null, message: `and ${error.more} more` }] : []
-    return { issues: [...issues, ...more], rules: [] }
+    return { issues: [...toLines(error.issues), ...more], warnings: [], rules: [] }
   }
 }
+
+const toLines = (issues: PolicyError['issues']) =>
+  issues.map((issue) => ({
+    line: issue.line ?? null,
+    message: issueText({ ...issue, line: undefined }),
+  }))
 
 function outlineOf({ phases }: Policy): PolicyCheck['rules'] {
   return PHASES.flatMap((phase) =>

@@ -2,7 +2,7 @@ import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { Type } from 'typebox'
 import { fieldProblem, problem, requirePrincipal } from '../api/index.ts'
 import { PoolFailure, WorkerPool } from '../base/threads/worker-pool.ts'
-import { type Attachment, describeLanguage, type PolicyLanguage } from '../policy/index.ts'
+import { type Attachment, describeLanguage, type FactKind, type PolicyLanguage } from '../policy/index.ts'
 import { MAX_POLICY_BYTES } from '../resources/index.ts'
 import type { PolicyCheck, PolicyTrialRequest, PolicyTrialResult } from './page-data.ts'
 import type { PolicyJob, PolicyJobResult } from './policy-jobs.ts'
@@ -38,7 +38,10 @@ const MAX_BODY_BYTES = 6 * MAX_POLICY_BYTES
  */
 export function mountPolicyTools(
   http: FastifyInstance,
-  { authenticate }: { authenticate: onRequestHookHandler },
+  {
+    authenticate,
+    readFactKinds,
+  }: { authenticate: onRequestHookHandler; readFactKinds: () => Promise<ReadonlySet<FactKind>> },
 ): void {
   const pool = new WorkerPool<PolicyJob, PolicyJobResult>({
     module: new URL('./policy-worker.ts', import.meta.url),
@@ -74,7 +77,11 @@ export function mountPolicyTools(
     { onRequest: authenticate, bodyLimit: MAX_BODY_BYTES, schema: { body: checkBody } },
     async (request): Promise<PolicyCheck> => {
       const { accountId } = requirePrincipal(request)
-      const result = await run(accountId, { kind: 'check', ...request.body })
+      const result = await run(accountId, {
+        kind: 'check',
+        ...request.body,
+        knownFacts: [...(await readFactKinds())],
+      })
       return (result as { check: PolicyCheck }).check
     },
   )

@@ -1,5 +1,6 @@
 import type { Api } from '../api/index.ts'
 import type { Logger } from '../base/log.ts'
+import type { FactKind } from '../policy/index.ts'
 import type { Store } from '../store/index.ts'
 import { mountAgentList } from './agent-list.ts'
 import { type LabelledTunnels, mountBackendList } from './backend-list.ts'
@@ -20,13 +21,15 @@ export interface ViewSources {
     readonly online: SearchSources['online'] & LabelledTunnels
   }
   readonly platform: () => PlatformInfo
+  /** The kinds of facts about addresses that the server has data for. */
+  readonly readFactKinds: () => Promise<ReadonlySet<FactKind>>
   readonly log: Logger
 }
 
 /** Mounts the dashboard's own views, each limited to the caller's account. */
 export function mountViews(
   { http, authenticate }: Pick<Api, 'http' | 'authenticate'>,
-  { store, live, platform, log }: ViewSources,
+  { store, live, platform, readFactKinds, log }: ViewSources,
 ): void {
   mountLive(http, { authenticate, sources: live, log })
   mountTrafficHistory(http, { authenticate, traffic: live.traffic })
@@ -35,6 +38,6 @@ export function mountViews(
   mountIpCheck(http, { authenticate, store })
   mountEdgeList(http, { authenticate, store })
   mountBackendList(http, { authenticate, store, online: live.online })
-  mountPolicyTools(http, { authenticate })
+  mountPolicyTools(http, { authenticate, readFactKinds })
   mountPlatform(http, { authenticate, facts: platform })
 }

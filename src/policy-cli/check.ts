@@ -1,32 +1,48 @@
 import { printFailure } from '../base/command-line.ts'
-import { type Attachment, issueText, type Policy, PolicyError, readPolicy } from '../policy/index.ts'
+import { factKindsOf, issueText, PolicyError, reviewPolicy } from '../policy/index.ts'
 import type { CommandOutput } from './command-output.ts'
-import { type AttachmentFlags, attachmentOf, readFile } from './policy-file.ts'
+import { type AttachmentFlags, attachmentOf, readFile, readIpFiles } from './policy-file.ts'
 
 export interface CheckOptions extends AttachmentFlags {
   readonly json: boolean
+  /** Files with facts about addresses that the server has. */
+  readonly ipData: readonly string[]
 }
 
-/** `adit policy check FILE`: prints every mistake with its line. The exit code is 1 when there is one. */
+/**
+ * `adit policy check FILE`: prints every mistake and every warning with its line. The exit code is 1 when there is a
+ * mistake, also one that the server accepts: an expression that can never do what it says.
+ */
 export function checkPolicy(file: string, options: CheckOptions, terminal: CommandOutput): number {
-  const policy = readPolicyFile(file, attachmentOf(options), options.json, terminal)
-  if (policy === undefined) return 1
+  const knownFacts = factKindsOf(readIpFiles(options.ipData))
+  const review = readPolicyFile(file, options.json, terminal, (text) =>
+    reviewPolicy(text, attachmentOf(options), knownFacts),
+  )
+  if (review === undefined) return 1
+  const { policy, mistakes, warnings } = review
+  const valid = mistakes.length === 0
   const rules = Object.values(policy.phases).flat().length
-  if (options.json) terminal.out(`${JSON.stringify({ valid: true, rules, issues: [] })}\n`)
-  else terminal.out(`The policy is valid: ${rules} ${rules === 1 ? 'rule' : 'rules'}.\n`)
-  return 0
+  if (options.json) {
+    const report = { valid, rules, issues: mistakes.map(toJson), warnings: warnings.map(toWarning) }
+    terminal.out(`${JSON.stringify(report)}\n`)
+  } else {
+    for (const warning of warnings) terminal.error(`${warningLine(file, warning)}\n`)
+    if (valid) terminal.out(`The policy is valid: ${rules} ${rules === 1 ? 'rule' : 'rules'}.\n`)
+    else printFailure(mistakes.map((issue) => toLine(file, issue)).join('\n'), terminal.error)
+  }
+  return valid ? 0 : 1
 }
 
 /** Reads a policy; prints its mistakes and returns undefined when it has some. */
-export function readPolicyFile(
+export function readPolicyFile<T>(
   file: string,
-  attachment: Attachment,
   json: boolean,
   terminal: CommandOutput,
-): Policy | undefined {
+  read: (text: string) => T,
+): T | undefined {
   const text = readFile(file).toString()
   try {
-    return readPolicy(text, attachment)
+    return read(text)
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
     if (json)
@@ -52,9 +68,20 @@ function toJson(issue: Issue) {
   return { error_code: codeOf(issue), message, text: issueText(issue), path, line: line ?? null }
 }
 
+function toWarning(issue: Issue) {
+  const { error_code: _, ...warning } = toJson(issue)
+  return warning
+}
+
+/** `policy.yml:7: warning: …`, as editors and compilers write it. */
+function warningLine(file: string, { line, ...issue }: Issue): string {
+  return `${locationOf(file, line)}: warning: ${issueText({ ...issue, line: undefined })}`
+}
+
+const locationOf = (file: string, line: number | undefined) => (line === undefined ? file : `${file}:${line}`)
+
 /** `policy.yml:7: … (ERR_ADIT_2201)`, as editors and compilers write it. */
 function toLine(file: string, issue: Issue): string {
   const { line, ...others } = issue
-  const location = line === undefined ? file : `${file}:${line}`
-  return `${location}: ${issueText({ ...others, line: undefined })} (${codeOf(issue)})`
+  return `${locationOf(file, line)}: ${issueText({ ...others, line: undefined })} (${codeOf(issue)})`
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { startApi } from '../../test/support/api.ts'
+import { writeMmdb } from '../../test/support/mmdb-writer.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { type PolicyError, readPolicy } from '../policy/index.ts'
 import { checkPolicy } from './check.ts'
@@ -15,7 +16,7 @@ function check(text: string, options: Partial<Parameters<typeof checkPolicy>[1]>
   const file = join(createTempDir(), 'policy.yml')
   writeFileSync(file, text)
   const terminal = captureOutput()
-  const code = checkPolicy(file, { edge: false, json: false, ...options }, terminal)
+  const code = checkPolicy(file, { edge: false, json: false, ipData: [], ...options }, terminal)
   return { code, file, ...terminal.written }
 }
 
@@ -26,7 +27,10 @@ test('a valid policy is said to be one', () => {
   const json = check(DENY, { json: true })
 
   assert.deepEqual([code, out], [0, 'The policy is valid: 1 rule.\n'])
-  assert.deepEqual([json.code, JSON.parse(json.out)], [0, { valid: true, rules: 1, issues: [] }])
+  assert.deepEqual(
+    [json.code, JSON.parse(json.out)],
+    [0, { valid: true, rules: 1, issues: [], warnings: [] }],
+  )
 })
 
 test('every mistake is printed with its file, line and code', () => {
@@ -53,6 +57,28 @@ test('mistakes are printed as JSON', () => {
   )
 })
 
+test('expressions that never do what they say are mistakes, and those that may fail are warned of', () => {
+  const policy = (expression: string) =>
+    `on_http_request:\n  - name: partners\n    expressions: ["${expression}"]\n    actions: [{type: deny}]\n`
+  const unset = check(policy("!('a' in actions.ngrok.terminate_tls.client.san.dns_names)"))
+  const missing = check(policy("req.headers['x-key'][0] != 'a'"))
+  const json = check(policy("req.headers['x-key'][0] != 'a'"), { json: true })
+  const country = policy("conn.geo.country_code != 'DE'")
+  const ipData = join(createTempDir(), 'country.mmdb')
+  writeFileSync(ipData, writeMmdb([['198.51.100.0/24', { country: { iso_code: 'DE' } }]]))
+
+  assert.equal(unset.code, 1)
+  assert.match(unset.error, /policy.yml:3: .*no terminate-tls action comes before it \(ERR_ADIT_2200\)/)
+  assert.deepEqual([missing.code, missing.out], [0, 'The policy is valid: 1 rule.\n'])
+  assert.match(
+    missing.error,
+    /policy.yml:3: warning: .*req.headers\['x-key'\], which fails when there is none/,
+  )
+  assert.equal(JSON.parse(json.out).warnings[0].line, 3)
+  assert.match(check(country).error, /warning: .* is empty without IP data about places/)
+  assert.equal(check(country, { ipData: [ipData] }).error, '')
+})
+
 test('phases depend on the protocol and on what the policy is for', () => {
   const connect = 'on_tcp_connect: [{actions: [{type: deny}]}]'
   const codes = [
@@ -65,7 +91,7 @@ test('phases depend on the protocol and on what the policy is for', () => {
   assert.deepEqual(codes, [1, 0, 0, 1])
   assert.throws(() => check(DENY, { protocol: 'ftp' }), /--protocol must be one of https, http, tcp, tls/)
   assert.throws(
-    () => checkPolicy('/no/such.yml', { edge: false, json: false }, captureOutput()),
+    () => checkPolicy('/no/such.yml', { edge: false, json: false, ipData: [] }, captureOutput()),
     /cannot read \/no\/such\.yml: no such file/,
   )
 })

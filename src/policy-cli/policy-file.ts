@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { CommandFailure } from '../base/command-line.ts'
+import { errorMessage } from '../base/error-message.ts'
 import { describeFileError } from '../base/file-error.ts'
-import type { Attachment } from '../policy/index.ts'
+import { type Attachment, compileIpFile } from '../policy/index.ts'
 
 const PROTOCOLS = ['https', 'http', 'tcp', 'tls'] as const
 
@@ -20,6 +21,17 @@ export function attachmentOf({ protocol = 'https', edge }: AttachmentFlags): Att
   if (known === 'http') throw new CommandFailure('there are no edges for http; use --protocol https')
   return { protocol: known, kind: known === 'https' ? 'route' : 'edge' }
 }
+
+/** Reads files with facts about addresses: databases in MMDB format, or lists of ranges. */
+export const readIpFiles = (files: readonly string[]): Buffer[] =>
+  files.map((file) => {
+    const bytes = readFile(file)
+    try {
+      return compileIpFile(bytes, undefined)
+    } catch (error) {
+      throw new CommandFailure(`${file} cannot be used: ${errorMessage(error)}`)
+    }
+  })
 
 /** Reads a file; `-` is standard input. */
 export function readFile(file: string): Buffer {

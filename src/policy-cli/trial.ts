@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
 import { CommandFailure } from '../base/command-line.ts'
-import { errorMessage } from '../base/error-message.ts'
 import {
   createInlineReplacer,
   TrialError,
@@ -9,10 +8,10 @@ import {
   trialToJson,
   tryRequest,
 } from '../edge/policy/trial/index.ts'
-import { compileIpFile, openIpData, type Policy } from '../policy/index.ts'
+import { openIpData, type Policy, readPolicy } from '../policy/index.ts'
 import { readPolicyFile } from './check.ts'
 import type { CommandOutput } from './command-output.ts'
-import { attachmentOf, readFile } from './policy-file.ts'
+import { attachmentOf, readFile, readIpFiles } from './policy-file.ts'
 import { trialToText } from './trial-report.ts'
 
 /** What stands for the outside in a trial. */
@@ -63,32 +62,19 @@ export async function runTrial(
 ): Promise<number> {
   const protocol = request.url.protocol === 'http:' ? 'http' : 'https'
   const { edge, json, signedInAs } = options
-  const policy = readPolicyFile(file, attachmentOf({ protocol, edge }), json, terminal)
+  const attachment = attachmentOf({ protocol, edge })
+  const policy = readPolicyFile(file, json, terminal, (text) => readPolicy(text, attachment))
   if (policy === undefined) return 1
   const secrets = parseSecrets(options.secrets)
   const trial = await tryOrFail(policy, request, {
     response,
     signedInAs,
     bodyReplacer: createInlineReplacer(),
-    ipData: readIpData(options.ipData),
+    ipData: openIpData(readIpFiles(options.ipData)),
     readSecret: (vault, name) => secrets.get(`${vault}/${name}`),
   })
   terminal.out(json ? `${JSON.stringify(trialToJson(trial))}\n` : trialToText(trial))
   return 0
-}
-
-/** Opens databases in MMDB format; other files are lists of ranges. */
-function readIpData(files: readonly string[]) {
-  return openIpData(
-    files.map((file) => {
-      const bytes = readFile(file)
-      try {
-        return compileIpFile(bytes, undefined)
-      } catch (error) {
-        throw new CommandFailure(`${file} cannot be used: ${errorMessage(error)}`)
-      }
-    }),
-  )
 }
 
 async function tryOrFail(policy: Policy, request: TrialRequest, options: TrialOptions) {

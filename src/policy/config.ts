@@ -6,6 +6,7 @@ import { compileLinearRegex, type LinearRegex } from '../base/linear-pattern.ts'
 import { findNearest } from '../base/nearest.ts'
 import { compile, type Program } from './cel/compile.ts'
 import type { Declarations, Environment } from './cel/environment.ts'
+import type { Inspect } from './cel/reads.ts'
 import { parseDuration } from './cel/time.ts'
 import { compileCondition } from './condition.ts'
 import type { DocumentPath } from './issue.ts'
@@ -26,6 +27,8 @@ export interface FieldContext {
   readonly phase: PhaseName
   readonly protocol: PolicyProtocol
   readonly path: DocumentPath
+  /** Called with each expression that is compiled. */
+  readonly inspect: Inspect | undefined
   report(code: number, message: string): void
   /** The context of a field or entry inside this one. */
   child(step: string | number): FieldContext
@@ -139,7 +142,13 @@ function templateField(limits: TemplateLimits, whenAbsent: WhenAbsent): ConfigFi
       const known = context.templates.get(key)
       if (known !== undefined) return known
       try {
-        const compiled = compileTemplate(text, context.environment, maxResultLength, whenAbsent)
+        const compiled = compileTemplate(
+          text,
+          context.environment,
+          maxResultLength,
+          whenAbsent,
+          context.inspect,
+        )
         context.templates.set(key, compiled)
         return compiled
       } catch (error) {
@@ -155,7 +164,11 @@ function templateField(limits: TemplateLimits, whenAbsent: WhenAbsent): ConfigFi
 export const expression: ConfigField<Program> = {
   schema: Type.String({ description: 'a CEL expression', 'x-cel': 'expression' }),
   read(value, context) {
-    const compilation = compile(readText(value, context, { minLength: 1 }), context.environment)
+    const compilation = compile(
+      readText(value, context, { minLength: 1 }),
+      context.environment,
+      context.inspect,
+    )
     if (compilation.ok) return compilation.program
     const [{ message, line, column }] = compilation.errors as [(typeof compilation.errors)[number]]
     context.report(2200, `${message} (line ${line}, column ${column})`)
@@ -169,7 +182,7 @@ export function condition(variables: Declarations['variables']): ConfigField<Pro
     schema: Type.String({ description: 'a CEL expression that is true or false', 'x-cel': 'expression' }),
     read(value, context) {
       const source = readText(value, context, { minLength: 1 })
-      const compiled = compileCondition(source, context.environment.with(variables))
+      const compiled = compileCondition(source, context.environment.with(variables), context.inspect)
       if ('program' in compiled) return compiled.program
       context.report(2200, compiled.error)
       return NOTHING

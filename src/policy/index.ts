@@ -45,6 +45,8 @@ export { findCookieDomainMistake, mayHaveCookieDomain, type OwnsDomain } from '.
 export { type ActionStep, type CompiledRule, runRules, UndecidedRule } from './evaluate.ts'
 export {
   compileIpFile,
+  type FactKind,
+  factKindsOf,
   type IpData,
   type IpFacts,
   type IpLocation,
@@ -56,7 +58,13 @@ export { describeLanguage, type PolicyLanguage } from './language.ts'
 export { type Attachment, PHASES, type PhaseName, type PolicyProtocol } from './phases.ts'
 export { listRequiredTokens } from './provider-tokens.ts'
 export type { Template } from './template.ts'
-export { type Policy, type PolicyAction, type PolicyRule, readPolicy } from './validate.ts'
+export {
+  type Policy,
+  type PolicyAction,
+  type PolicyRule,
+  readPolicy,
+  reviewPolicy,
+} from './validate.ts'
 export { toJson, valueText } from './value-text.ts'
 export { readTls } from './variables/conn.ts'
 export { requestUrl } from './variables/req.ts'

@@ -2,6 +2,7 @@ import type { Activation } from './activation.ts'
 import { chargeLength } from './cel/compare.ts'
 import { compile, type Program } from './cel/compile.ts'
 import type { Environment } from './cel/environment.ts'
+import type { Inspect } from './cel/reads.ts'
 import { AbsentField, EvaluationError, type Value } from './cel/values.ts'
 import { valueText } from './value-text.ts'
 
@@ -37,6 +38,7 @@ export function compileTemplate(
   environment: Environment,
   maxLength: number,
   whenAbsent: WhenAbsent = 'fail',
+  inspect?: Inspect,
 ): Template {
   const parts: (string | Program)[] = []
   let position = 0
@@ -44,7 +46,7 @@ export function compileTemplate(
     if (start > position) parts.push(source.slice(position, start))
     const end = findEnd(source, start + 2)
     if (end === undefined) throw new TemplateError(`"\${" at character ${start + 1} has no closing brace`)
-    const part = compilePart(source.slice(start + 2, end), environment)
+    const part = compilePart(source.slice(start + 2, end), environment, inspect)
     parts.push(whenAbsent === 'empty' ? orEmpty(part) : part)
     position = end + 1
   }
@@ -88,8 +90,8 @@ const orEmpty = (program: Program): Program => ({
   },
 })
 
-function compilePart(expression: string, environment: Environment): Program {
-  const compilation = compile(expression, environment)
+function compilePart(expression: string, environment: Environment, inspect?: Inspect): Program {
+  const compilation = compile(expression, environment, inspect)
   if (compilation.ok) return compilation.program
   const [{ message, column }] = compilation.errors as [(typeof compilation.errors)[number]]
   throw new TemplateError(`in \${${expression.trim().slice(0, 80)}}: ${message} (character ${column})`)

@@ -2,11 +2,14 @@ import { findNearest } from '../base/nearest.ts'
 import type { Action } from './actions/define.ts'
 import { actions } from './actions/index.ts'
 import type { Program } from './cel/compile.ts'
+import { type Inspect, type Read, readsOf } from './cel/reads.ts'
 import { type Condition, compileCondition } from './condition.ts'
 import type { FieldContext } from './config.ts'
 import { type ActionSource, type PolicyDocument, type RuleSource, readDocument } from './document.ts'
-import { type DocumentPath, PolicyIssues } from './issue.ts'
+import type { FactKind } from './ip-data/ip-data.ts'
+import { type DocumentPath, type PolicyIssue, PolicyIssues } from './issue.ts'
 import { type Attachment, isHttp, PHASES, type PhaseName } from './phases.ts'
+import { type Finding, PolicyReviewer } from './review.ts'
 import type { Template } from './template.ts'
 import { environments } from './variables/index.ts'
 
@@ -37,22 +40,54 @@ export function readPolicy(text: string, attachment: Attachment): Policy {
   return new Validator(readDocument(text, attachment), attachment).validate()
 }
 
+/** What a policy is, and what in it may not do what its author expects. */
+export interface PolicyReview {
+  readonly policy: Policy
+  /** Expressions that can never do what they say. Policies that are stored keep working: what they guard is rejected. */
+  readonly mistakes: readonly PolicyIssue[]
+  readonly warnings: readonly PolicyIssue[]
+}
+
+/** Reads a policy and reviews its expressions, for a server that has facts of these kinds. Throws `PolicyError`. */
+export function reviewPolicy(
+  text: string,
+  attachment: Attachment,
+  knownFacts: ReadonlySet<FactKind>,
+): PolicyReview {
+  const document = readDocument(text, attachment)
+  const reviewer = new PolicyReviewer(knownFacts)
+  const policy = new Validator(document, attachment, reviewer).validate()
+  const findings = (wanted: Finding['severity']) =>
+    reviewer.findings
+      .filter(({ severity }) => severity === wanted)
+      .map(({ message, path }) => document.issue(2200, message, path))
+  return { policy, mistakes: findings('mistake'), warnings: findings('warning') }
+}
+
 /** Whether an action ends its phase whenever it runs. */
 const endsPhase = ({ action, config }: PolicyAction): boolean =>
   action.ends === 'always' && !action.continues(config)
+
+/** A condition, and what it reads where that is reviewed. */
+interface ReadCondition {
+  readonly condition: Condition
+  readonly reads: readonly Read[]
+}
 
 class Validator {
   readonly #document: PolicyDocument
   readonly #attachment: Attachment
   readonly #issues = new PolicyIssues()
-  readonly #conditions = new Map<string, Condition>()
+  readonly #conditions = new Map<string, ReadCondition>()
   readonly #templates = new Map<string, Template>()
   #signIn: string | undefined
   readonly #applied = new Set<string>()
+  readonly #reviewer: PolicyReviewer | undefined
 
-  constructor(document: PolicyDocument, attachment: Attachment) {
+  constructor(document: PolicyDocument, attachment: Attachment, reviewer?: PolicyReviewer) {
     this.#document = document
     this.#attachment = attachment
+    this.#reviewer = reviewer
   }
 
   validate(): Policy {
@@ -60,6 +95,7 @@ class Validator {
     for (const phase of PHASES) {
       const rules = this.#document.phases[phase]
       if (rules === undefined || rules.length === 0) continue
+      this.#reviewer?.startPhase()
       this.#checkPhase(phase, rules[0]!.path.slice(0, 1))
       phases[phase] = rules.map((rule) => this.#readRule(rule, phase))
     }
@@ -96,12 +132,17 @@ class Validator {
   }
 
   #readRule({ name, expressions, actions: sources, path }: RuleSource, phase: PhaseName): PolicyRule {
+    this.#reviewer?.startRule()
+    const reviewed: { readonly reads: readonly Read[]; readonly path: DocumentPath }[] = []
     const conditions = expressions.flatMap((source, index) => {
-      const condition = this.#compile(source, phase)
+      const location = [...path, 'expressions', index]
+      const { condition, reads } = this.#compile(source, phase)
+      reviewed.push({ reads, path: location })
       if ('program' in condition) return [condition.program]
-      this.#report(2200, condition.error, [...path, 'expressions', index])
+      this.#report(2200, condition.error, location)
       return []
     })
+    this.#reviewer?.reviewTogether(reviewed)
     const read = sources.flatMap((source) => this.#readAction(source, phase))
     this.#checkAppliesToAll(read, expressions, path)
     const end = read.findIndex(endsPhase)
@@ -116,14 +157,19 @@ class Validator {
   }
 
   /** Rules often repeat an expression, by an alias or in writing. */
-  #compile(source: string, phase: PhaseName): Condition {
+  #compile(source: string, phase: PhaseName): ReadCondition {
     const key = `${phase} ${source}`
-    let condition = this.#conditions.get(key)
-    if (condition === undefined) {
-      condition = compileCondition(source, environments[phase])
-      this.#conditions.set(key, condition)
+    let known = this.#conditions.get(key)
+    if (known === undefined) {
+      let reads: readonly Read[] = []
+      const inspect: Inspect = (expr, checked) => {
+        reads = readsOf(expr, checked)
+      }
+      const condition = compileCondition(source, environments[phase], this.#reviewer && inspect)
+      known = { condition, reads }
+      this.#conditions.set(key, known)
     }
-    return condition
+    return known
   }
 
   #checkAppliesToAll(
@@ -172,7 +218,9 @@ class Validator {
       this.#signIn = action.type
     }
     const context = this.#contextOf([...path, 'config'], phase)
-    return [{ action, config: action.config.read(config, context), source: config }]
+    const read = action.config.read(config, context)
+    this.#reviewer?.execute(action, read)
+    return [{ action, config: read, source: config }]
   }
 
   #contextOf(path: DocumentPath, phase: PhaseName): FieldContext {
@@ -182,6 +230,7 @@ class Validator {
       phase,
       protocol: this.#attachment.protocol,
       path,
+      inspect: this.#reviewer?.inspect(path),
       report: (code, message) => this.#report(code, message, path),
       child: (step) => this.#contextOf([...path, step], phase),
     }

@@ -4,7 +4,14 @@ import { formatTimestamp } from '../base/clock.ts'
 import { CommandFailure } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
-import { compileIpFile, type IpData, NO_IP_DATA, openIpData } from '../policy/index.ts'
+import {
+  compileIpFile,
+  type FactKind,
+  factKindsOf,
+  type IpData,
+  NO_IP_DATA,
+  openIpData,
+} from '../policy/index.ts'
 import type { IpDataFile, IpDataFiles } from '../store/index.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
@@ -12,6 +19,25 @@ import type { Lifecycle } from './lifecycle.ts'
 const POLL_MS = 15_000
 /** Each process holds the files in memory. */
 const MAX_TOTAL_BYTES = 512 * 1024 * 1024
+
+/** Tells which facts the imported files have. A process without traffic keeps no file in memory for that. */
+export function createFactKindReader(
+  files: Pick<IpDataFiles, 'list' | 'read'>,
+): () => Promise<ReadonlySet<FactKind>> {
+  let known: { readonly digests: string; readonly kinds: ReadonlySet<FactKind> } | undefined
+  return async () => {
+    const list = await files.list()
+    const digests = list.map(({ digest }) => digest).join()
+    if (known?.digests === digests) return known.kinds
+    const kinds = new Set<FactKind>()
+    for (const file of list) {
+      const bytes = await files.read(file)
+      if (bytes !== undefined) for (const kind of factKindsOf([bytes])) kinds.add(kind)
+    }
+    known = { digests, kinds }
+    return kinds
+  }
+}
 
 /** The imported files as the edge of this process uses them: loaded at the start, and again when they change. */
 export function followIpData(

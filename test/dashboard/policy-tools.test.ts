@@ -55,6 +55,21 @@ test('a check names every mistake of a policy with its line', async () => {
   assert.match(body.issues[1].message, /rule 1, action 1: there is no action "custom-respond"; did you mean/)
 })
 
+test('a check warns of expressions that may fail, and of facts that the server has no data for', async () => {
+  const { body } = await check(
+    POLICY.replace(
+      'actions:',
+      'expressions: ["req.headers[\'x-key\'][0] == conn.geo.country"]\n    actions:',
+    ),
+  )
+
+  assert.deepEqual(body.issues, [])
+  assert.deepEqual(
+    body.warnings.map(({ message }: { message: string }) => /: it reads (\S+?),? /.exec(message)?.[1]),
+    ["req.headers['x-key']", 'geo'],
+  )
+})
+
 test('a check of a valid policy outlines its rules, and depends on what the policy is for', async () => {
   const { body } = await check(POLICY)
   const route = await check('on_http_request: [{actions: [{type: log, config: {metadata: {a: b}}}]}]', {

@@ -44,7 +44,12 @@ export interface TrialFlags {
 export interface PolicyCommands {
   check(
     file: string,
-    options: { protocol: string | undefined; edge: boolean; json: boolean },
+    options: {
+      protocol: string | undefined
+      edge: boolean
+      json: boolean
+      ipData: readonly string[]
+    },
     terminal: Output,
   ): Promise<number>
   test(

@@ -26,6 +26,11 @@ export function addPolicyCommands(
     .description('check a traffic policy without a server ("-" reads standard input)')
   addFlags(check, [
     { name: 'protocol', kind: 'text', help: 'of the endpoint: https (default), http, tcp or tls' },
+    {
+      name: 'ip-data',
+      kind: 'list',
+      help: 'file with facts about addresses that the server has; may be repeated',
+    },
     EDGE_FLAG,
     ...OUTPUT_FLAG,
   ])
@@ -36,6 +41,7 @@ export function addPolicyCommands(
       protocol: textOf(protocol),
       edge: edge === 'true',
       json: isJsonOutput(values),
+      ipData: listOf(values['ip-data']),
     }
     state.code = await policy!.check(file, options, output)
   })

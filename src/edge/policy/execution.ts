@@ -22,6 +22,7 @@ import type { ForwardConnection } from '../module.ts'
 import { requirePath } from '../target-path.ts'
 import type { PolicyContext } from './context.ts'
 import type { EventMessage } from './event-stream.ts'
+import { HeaderMap } from './header-map.ts'
 import { PolicyConnection } from './policy-connection.ts'
 
 /** What the expressions and texts of one run of a phase may cost together: about 5 milliseconds of work. */
@@ -123,8 +124,13 @@ export class RequestExecution extends Execution implements RequestSource {
   #factsTarget = ''
   #responseStep: ResponseStep | undefined
 
-  constructor(context: PolicyContext, exchange: Exchange, responseStep?: ResponseStep) {
-    super(context, exchange.connection)
+  constructor(
+    context: PolicyContext,
+    exchange: Exchange,
+    results: Record<string, ActionResult>,
+    responseStep?: ResponseStep,
+  ) {
+    super(context, exchange.connection, results)
     this.exchange = exchange
     this.#responseStep = responseStep
     this.receivedAt = context.clock.now()
@@ -291,7 +297,7 @@ const readResponseHeaders = ({ response }: ResponseExecution, meter: Meter): Map
   toHeaderMap(response.fields, meter)
 
 function toHeaderMap(fields: HeaderFields, meter: Meter): Map<MapKey, string[]> {
-  const headers = new Map<MapKey, string[]>()
+  const headers = new HeaderMap<string[]>()
   for (const [name, value] of fields) {
     meter.charge(FIELD_COST + value.length / CHARACTERS_PER_UNIT)
     const values = headers.get(name)

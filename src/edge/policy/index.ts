@@ -71,12 +71,13 @@ export function compilePolicy(
     contextOf,
     compile,
   )
+  const connections: Connections = new WeakMap()
   return {
-    connection: connectRules && connectionStep(connectRules, context),
+    connection: connectRules && connectionStep(connectRules, context, connections),
     request:
       requestRules === undefined && responseRules === undefined && messageRules === undefined
         ? undefined
-        : requestStep(requestRules ?? [], { responseRules, messageRules }, context),
+        : requestStep(requestRules ?? [], { responseRules, messageRules }, context, connections),
     signIns: context.signIns,
     tls: context.terminations[0],
   }
@@ -172,25 +173,38 @@ function actionContexts(context: PolicyContext): ActionContexts {
   }
 }
 
+/** What the rules of `on_tcp_connect` decided about a connection, and what their actions found out about it. */
+type Connections = WeakMap<
+  ClientConnection,
+  { readonly rejection: unknown; readonly results: ConnectionExecution['results'] }
+>
+
 /** Runs once for each connection, although HTTP connections are admitted once for each request. */
-function connectionStep(rules: Rules<'on_tcp_connect'>, context: PolicyContext): ConnectionStep {
-  const decisions = new WeakMap<ClientConnection, { readonly rejection: unknown }>()
+function connectionStep(
+  rules: Rules<'on_tcp_connect'>,
+  context: PolicyContext,
+  connections: Connections,
+): ConnectionStep {
   const decide = (connection: ClientConnection, forward: ForwardConnection) => {
     const execution = new ConnectionExecution(context, connection, forward)
+    const { results } = execution
     try {
       void runRules(rules, execution, execution)
-      return undefined
+      return { rejection: undefined, results }
     } catch (error) {
       const rejection = toRejection(error, execution)
-      return rejection instanceof EdgeError ? rejection.closingConnection() : rejection
+      return {
+        rejection: rejection instanceof EdgeError ? rejection.closingConnection() : rejection,
+        results,
+      }
     }
   }
   // A connection that is open already stays on its way.
   return (connection, forward = () => undefined) => {
-    let decision = decisions.get(connection)
+    let decision = connections.get(connection)
     if (decision === undefined) {
-      decision = { rejection: decide(connection, forward) }
-      decisions.set(connection, decision)
+      decision = decide(connection, forward)
+      connections.set(connection, decision)
     }
     if (decision.rejection !== undefined) throw decision.rejection
   }
@@ -206,6 +220,7 @@ function requestStep(
     readonly messageRules: Rules<'on_event_stream_message'> | undefined
   },
   context: PolicyContext,
+  connections: Connections,
 ): RequestStep {
   const startResponse = (request: RequestExecution, response: MutableResponse) => {
     // Messages are changed before other actions see or compress the stream.
@@ -222,6 +237,8 @@ function requestStep(
     const execution = new RequestExecution(
       context,
       exchange,
+      // Each request goes on from what was found out about its connection.
+      { ...connections.get(exchange.connection)?.results },
       watchesResponse ? (started) => startResponse(execution, started) : undefined,
     )
     const reject = (error: unknown): never => {

@@ -194,3 +194,41 @@ test('terminate-tls of an https endpoint verifies clients and limits versions', 
     assert.equal((await ask({ tls: { ...tls, minVersion: 'TLSv1.3' } }, version)).status, 0, version)
   }
 })
+
+test('rules of requests read what terminate-tls found out about the connection', async (t) => {
+  const { ask } = await startPolicyEndpoint(
+    t,
+    JSON.stringify({
+      on_tcp_connect: [
+        {
+          actions: [
+            {
+              type: 'terminate-tls',
+              config: { mutual_tls_certificate_authorities: [trusted.ca, foreign.ca] },
+            },
+            { type: 'log', config: { metadata: { name: '${conn.tls.client.subject.common_name}' } } },
+          ],
+        },
+      ],
+      on_http_request: [
+        {
+          expressions: ["!(actions.ngrok.terminate_tls.client.issuer.common_name == 'trusted')"],
+          actions: [{ type: 'custom-response', config: { status_code: 403 } }],
+        },
+      ],
+      on_http_response: [
+        {
+          actions: [
+            { type: 'add-headers', config: { headers: { name: '${actions.ngrok.log.metadata.name}' } } },
+          ],
+        },
+      ],
+    }),
+  )
+
+  for (const version of HTTP_VERSIONS) {
+    const admitted = await ask({ tls: await trusted.issue('ann') }, version)
+    assert.deepEqual([admitted.status, admitted.headers.name], [200, 'ann'], version)
+    assert.equal((await ask({ tls: await foreign.issue('eve') }, version)).status, 403, version)
+  }
+})

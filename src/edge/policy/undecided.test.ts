@@ -251,3 +251,28 @@ test('on_error: continue covers what the texts of http-request and forward-inter
 
   assert.match(text, /no such key: x-none.* false ERR_ADIT_/)
 })
+
+test('names of headers are found in any case', async (t) => {
+  const { ask } = await start(t, {
+    on_http_request: [
+      {
+        expressions: [
+          "'X-Key' in req.headers && req.headers['X-Key'][0] == 'a' && has(req.headers.Authorization)",
+          "['X-Key', 'AUTHORIZATION'].all(name, name in req.headers && size(req.headers[name]) == 1)",
+        ],
+        actions: [action('deny')],
+      },
+    ],
+    on_http_response: [
+      {
+        expressions: ["'Content-Type' in res.headers"],
+        actions: [action('add-headers', { headers: { found: 'yes' } })],
+      },
+    ],
+  })
+
+  const both = await ask({ headers: { 'x-key': 'a', authorization: 'b' } })
+  const neither = await ask()
+
+  assert.deepEqual([both.status, neither.status, neither.headers.found], [403, 200, 'yes'])
+})

@@ -46,6 +46,8 @@ export interface CheckedExpr {
   readonly slots: number
   /** The type of an expression, without open parameters. */
   typeOf(expr: Expr): Type
+  /** Whether an expression has a type of its own: parts of a name with dots have none. */
+  hasType(expr: Expr): boolean
   resolutionOf(expr: Expr): Resolution | undefined
   /** The variables that a macro declares. */
   localsOf(expr: Expr): readonly Local[]
@@ -103,6 +105,7 @@ class Checker {
         type: this.#final(type),
         slots: this.#slots,
         typeOf: (inner) => this.#final(this.#types.get(inner)!),
+        hasType: (inner) => this.#types.has(inner),
         resolutionOf: (inner) => this.#resolutions.get(inner),
         localsOf: (inner) => this.#declared.get(inner) ?? [],
         isText: (inner) => this.#texts.has(inner),

@@ -4,6 +4,7 @@ import { Frame, toClosure } from './closures.ts'
 import { type Diagnostic, diagnose, SourceError } from './diagnostic.ts'
 import type { Environment } from './environment.ts'
 import { parse } from './parse.ts'
+import type { Inspect } from './reads.ts'
 import type { Type } from './types.ts'
 import type { Value } from './values.ts'
 
@@ -22,7 +23,7 @@ export type Compilation =
   | { readonly ok: false; readonly errors: readonly Diagnostic[] }
 
 /** Parses, checks and compiles an expression. */
-export function compile(source: string, environment: Environment): Compilation {
+export function compile(source: string, environment: Environment, inspect?: Inspect): Compilation {
   const reject = (...mistakes: readonly SourceError[]): Compilation => ({
     ok: false,
     errors: mistakes.map((mistake) => diagnose(source, mistake)),
@@ -31,6 +32,7 @@ export function compile(source: string, environment: Environment): Compilation {
     const expr = parse(source)
     const outcome = check(expr, environment)
     if ('mistakes' in outcome) return reject(...outcome.mistakes)
+    inspect?.(expr, outcome.checked)
     const { type, slots } = outcome.checked
     const { run, cost } = toClosure(expr, outcome.checked)
     const { budgetOf } = environment

@@ -16,9 +16,41 @@ export interface IpFacts {
 /** Texts by the names that `conn.client_ip.geo` declares; `is_eu` is true or false. */
 export type IpLocation = Readonly<Record<string, string | boolean | undefined>>
 
+/** The kinds of facts that files may have, for messages. */
+export const FACT_KINDS = {
+  location: 'places',
+  as: 'networks',
+  categories: 'categories',
+  tor: 'Tor exit nodes',
+} as const
+
+export type FactKind = keyof typeof FACT_KINDS
+
 /** Knows addresses. */
 export interface IpData {
   lookUp(address: string): IpFacts | undefined
+}
+
+/** Records of a database that tell which facts it has. */
+const SAMPLED_RECORDS = 64
+
+/** The kinds of facts that imported files have. Throws `MmdbError` or `RangeListError`. */
+export function factKindsOf(files: readonly Buffer[]): ReadonlySet<FactKind> {
+  const kinds = new Set<FactKind>()
+  for (const bytes of files) {
+    if (isRangeTable(bytes)) {
+      kinds.add('categories')
+      continue
+    }
+    const database = new Mmdb(bytes)
+    for (const offset of database.sample(SAMPLED_RECORDS)) {
+      const { location, registeredLocation, as, isTorNode } = readRecord(database, offset)
+      if (location !== undefined || registeredLocation !== undefined) kinds.add('location')
+      if (as !== undefined) kinds.add('as')
+      if (isTorNode !== undefined) kinds.add('tor')
+    }
+  }
+  return kinds
 }
 
 /**

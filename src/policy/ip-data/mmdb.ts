@@ -69,6 +69,20 @@ export class Mmdb {
     return node > nodeCount ? node - nodeCount - SEPARATOR_BYTES : undefined
   }
 
+  /** Where the first records in the tree are, at most this many. */
+  sample(count: number): number[] {
+    const { nodeCount } = this.#tree
+    const offsets = new Set<number>()
+    const nodes = [0]
+    for (let visits = 0; visits < MAX_VALUES && offsets.size < count; visits++) {
+      const node = nodes.pop()
+      if (node === undefined) break
+      if (node < nodeCount) nodes.push(this.#child(node, 1), this.#child(node, 0))
+      else if (node > nodeCount) offsets.add(node - nodeCount - SEPARATOR_BYTES)
+    }
+    return [...offsets]
+  }
+
   /** Decodes the record at an offset that `find` returned. */
   read(offset: number): MmdbValue {
     return this.#data.read(offset)

@@ -3,7 +3,9 @@ import { VERSION } from '../../base/version.ts'
 import { createOperatorAuthority } from '../../certs/index.ts'
 import { createChangeTracker, createDashboard, createPasswords, mountViews } from '../../dashboard/index.ts'
 import { createOnlineResources } from '../../sessions/index.ts'
+import { openIpDataFiles } from '../../store/index.ts'
 import { mountDocumentation } from '../documentation.ts'
+import { createFactKindReader } from '../ip-data.ts'
 import { createWorkerTraffic, renderMetrics } from '../workers/worker-traffic.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
@@ -21,6 +23,7 @@ export function wireControl(
 ) {
   const { settings, store, clock, logOf, auth, restrictions, addresses, metrics, workers } = foundation
   const apiUrl = () => addresses.apiUrl
+  const readFactKinds = createFactKindReader(openIpDataFiles(store))
   const dashboard = createDashboard({
     store,
     auth,
@@ -41,6 +44,7 @@ export function wireControl(
       online: createOnlineResources(registry, createRenderContext(apiUrl)),
       applicationSessions: loginSync.applicationSessions,
       operatorAuthority: createOperatorAuthority({ store, clock }),
+      readFactKinds,
     },
     config: {
       apiUrl,
@@ -81,6 +85,7 @@ export function wireControl(
   mountViews(api, {
     log: logOf('dashboard'),
     store,
+    readFactKinds,
     live: { ...(workers === undefined ? edge : createWorkerTraffic(workers)), online: registry, changes },
     platform: () => ({
       ...addresses.publicUrls,

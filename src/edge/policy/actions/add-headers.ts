@@ -5,13 +5,14 @@ import type { HeaderFields } from '../../message/fields.ts'
 import { toFieldValue } from '../../message/own-fields.ts'
 import type { RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
+import { HeaderMap } from '../header-map.ts'
 import type { Implementation } from '../implement.ts'
 
 type Headers = readonly (readonly [name: string, value: Template])[]
 
 /** Adds the fields and returns them as the action's result. */
-function addTo(fields: HeaderFields, headers: Headers, activation: Activation): Map<string, string[]> {
-  const added = new Map<string, string[]>()
+function addTo(fields: HeaderFields, headers: Headers, activation: Activation): HeaderMap<string[]> {
+  const added = new HeaderMap<string[]>()
   // Messages with very many fields would make every later look at them slow.
   activation.budget.charge(fields.size)
   for (const [name, template] of headers) {

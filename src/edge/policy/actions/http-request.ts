@@ -13,6 +13,7 @@ import { ModuleConfigError } from '../../modules/context.ts'
 import type { PolicyContext } from '../context.ts'
 import type { RequestExecution, ResponseExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
+import { HeaderMap } from '../header-map.ts'
 import type { Implementation } from '../implement.ts'
 import { CallFailure, type CallResponse, type OutboundCall, type OutboundCalls } from '../outbound-calls.ts'
 import { errorResult } from './results.ts'
@@ -151,7 +152,7 @@ function describe({ result }: Attempt): Value {
 }
 
 function toLists(headers: Iterable<readonly [string, string]>): MapValue {
-  const lists = new Map<string, string[]>()
+  const lists = new HeaderMap<string[]>()
   for (const [name, value] of headers) lists.set(name, [...(lists.get(name) ?? []), value])
   return lists
 }

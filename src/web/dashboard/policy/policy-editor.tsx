@@ -46,6 +46,7 @@ export default function PolicyEditor({
     area.current?.focus()
     area.current?.setSelectionRange(start, start)
   }
+  const findings = check === undefined ? [] : [...check.issues, ...check.warnings]
   const wrong = new Set(check?.issues.map(({ line }) => line))
   return (
     <div className="policy-editor">
@@ -70,9 +71,9 @@ export default function PolicyEditor({
       <div role="status" className="policy-status">
         {error !== undefined && <Notice kind="bad">{error}</Notice>}
         {check?.issues.length === 0 && value !== '' && <p className="quiet">The policy is valid.</p>}
-        {check && check.issues.length > 0 && value !== '' && (
+        {check && findings.length > 0 && value !== '' && (
           <ul>
-            {check.issues.map(({ line, message }) => (
+            {findings.map(({ line, message }) => (
               <li key={`${line} ${message}`}>
                 {line !== null && (
                   <Button kind="quiet" onClick={() => goToLine(line)}>
