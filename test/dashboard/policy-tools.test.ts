@@ -56,12 +56,14 @@ test('a check names every mistake of a policy with its line', async () => {
 })
 
 test('a check warns of expressions that may fail, and of facts that the server has no data for', async () => {
-  const { body } = await check(
-    POLICY.replace(
-      'actions:',
-      'expressions: ["req.headers[\'x-key\'][0] == conn.geo.country"]\n    actions:',
-    ),
-  )
+  const expression = "req.headers['x-key'][0] == conn.geo.country"
+  const policy = {
+    on_http_request: [
+      { expressions: [expression], actions: [{ type: 'deny' }] },
+      { actions: [{ type: 'deny' }] },
+    ],
+  }
+  const { body } = await check(JSON.stringify(policy))
 
   assert.deepEqual(body.issues, [])
   assert.deepEqual(
