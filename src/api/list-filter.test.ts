@@ -147,3 +147,23 @@ test('endpoints are listed by their ids and URLs, page by page', async (t) => {
     await assertRejected(api, () => api.call('GET', `/endpoints?${query}`), { status: 400, what: query })
   await assertRejected(api, () => api.call('GET', '/ip_policies?id=x'), { status: 400, what: 'another list' })
 })
+
+test('filters of endpoints know their binding, and both words for the type of those of agents', async (t) => {
+  const online = createOnline()
+  const { call, account } = await engines.SQLite!(t, { online })
+  const { endpoint: agent } = online.putOnline(account.accountId, '')
+  const { id: cloud } = await call.create('/endpoints', {
+    url: 'https://a.internal',
+    traffic_policy: 'on_http_request: [{actions: [{type: deny}]}]',
+  })
+  const list = async (filter: string) => {
+    const { body } = await call('GET', `/endpoints?filter=${encodeURIComponent(filter)}`)
+    return body.endpoints.map(({ id }: { id: string }) => id)
+  }
+
+  assert.deepEqual(await list('obj.binding == "internal"'), [cloud])
+  assert.deepEqual((await list('obj.type in ["agent", "cloud"]')).toSorted(), [agent, cloud].toSorted())
+  assert.deepEqual(await list('obj.type == "agent"'), [agent])
+  assert.deepEqual(await list('!(obj.type in ["agent"])'), [cloud])
+  assert.deepEqual(await list('obj.type == "ephemeral"'), [agent])
+})

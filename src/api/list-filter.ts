@@ -122,7 +122,19 @@ export function compileListFilter(
   listKey: string,
   fieldNames: readonly string[],
 ): (item: Body) => boolean {
-  const condition = compileItemCondition(source, { name: 'obj', listKey, fieldNames })
+  const view = listKey === 'endpoints' ? endpointView(source) : undefined
+  const names = view === undefined ? fieldNames : [...fieldNames, 'binding']
+  const condition = compileItemCondition(source, { name: 'obj', listKey, fieldNames: names })
   if ('error' in condition) throw problem('bad_filter', condition.error)
-  return condition.matches
+  return view === undefined ? condition.matches : (item) => condition.matches(view(item))
+}
+
+/** The original has two words for the type of agents' endpoints, and filters by the one binding that an endpoint has. */
+function endpointView(source: string): (item: Body) => Body {
+  const saysAgent = /["']agent["']/.test(source)
+  return (item) => ({
+    ...item,
+    binding: Array.isArray(item.bindings) ? item.bindings[0] : undefined,
+    type: saysAgent && item.type === 'ephemeral' ? 'agent' : item.type,
+  })
 }

@@ -18,6 +18,23 @@ const request = (type: string, config: object = {}) =>
 const connection = (type: string, config: object = {}) =>
   JSON.stringify({ on_tcp_connect: [{ actions: [{ type, config }] }] })
 
+test('an IP policy that does not exist is named with its rule, action and line', async (t) => {
+  const api = await engines.SQLite!(t)
+  const { body } = await api.call('POST', '/endpoints', {
+    body: {
+      url: 'https://a.internal',
+      traffic_policy:
+        'on_http_request:\n  - name: office\n    actions:\n      - type: restrict-ips\n        config: {ip_policies: [ipp_none]}\n      - type: deny\n',
+    },
+  })
+
+  assert.match(
+    body.msg,
+    /rule 1 "office", action 1 \(restrict-ips\), config\.ip_policies\[0\]: there is no IP policy ipp_none .*line 5/,
+  )
+  assert.deepEqual(body.details, { ...body.details, field: 'traffic_policy', line: '5' })
+})
+
 const REJECTED: readonly [kind: 'route' | 'tcp' | 'tls', value: string, code: number, message: RegExp][] = [
   ['route', '{', 2236, /neither YAML nor JSON/],
   ['route', '[]', 2236, /a map of phases/],
@@ -27,7 +44,7 @@ const REJECTED: readonly [kind: 'route' | 'tcp' | 'tls', value: string, code: nu
     'route',
     'on_http_request:\n  - actions:\n      - type: denny',
     2201,
-    /rule 1, action 1: .*deny\? \(line 3/,
+    /rule 1, action 1 \(denny\): .*deny\? \(line 3/,
   ],
   [
     'route',

@@ -10,9 +10,10 @@ import {
   type PolicyProtocol,
   readPolicy,
   reviewPolicy,
+  unknownIpPolicy,
 } from '../policy/index.ts'
 import type { WriteContext } from './call.ts'
-import { fieldProblem, Problem } from './problems.ts'
+import { Problem, problem } from './problems.ts'
 
 const FIELD = 'traffic_policy.value'
 
@@ -29,7 +30,7 @@ export async function requireCloudPolicy(
   if (isNewPolicy || url !== context.existing?.data.url)
     await requireCookieDomain(policy, [host], context, 'traffic_policy')
   if (!isNewPolicy) return
-  await requireIpPolicies(policy, context, 'traffic_policy')
+  await requireIpPolicies(policy, text, attachment, context, 'traffic_policy')
   await warn(text, attachment, context)
 }
 
@@ -56,7 +57,7 @@ export async function requireValidPolicy(
   const policy = parsePolicy(module.value, attachment)
   // Another change must stay possible after an IP policy was deleted.
   if (module.value === context.existing?.secrets?.[FIELD]) return policy
-  await requireIpPolicies(policy, context)
+  await requireIpPolicies(policy, module.value, attachment, context)
   await warn(module.value, attachment, context)
   return policy
 }
@@ -87,18 +88,27 @@ function parsePolicy(text: string, attachment: Attachment, field = FIELD): Polic
     return readPolicy(text, attachment)
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
-    const { code, lines, issues } = error
-    const line = issues[0]!.line
-    throw new Problem(code, 400, `The traffic policy is not valid: ${lines.join('\n')}`, {
-      field,
-      ...(line === undefined ? {} : { line: String(line) }),
-    })
+    throw invalidPolicy(error.code, error, field)
   }
+}
+
+function invalidPolicy(
+  code: number,
+  { lines, issues }: Pick<PolicyError, 'lines' | 'issues'>,
+  field: string,
+): Problem {
+  const line = issues[0]!.line
+  return new Problem(code, 400, `The traffic policy is not valid: ${lines.join('\n')}`, {
+    field,
+    ...(line === undefined ? {} : { line: String(line) }),
+  })
 }
 
 /** A policy is a text, so the store does not know what it refers to. */
 async function requireIpPolicies(
   policy: Policy,
+  text: string,
+  attachment: Attachment,
   { store, principal }: WriteContext,
   field = FIELD,
 ): Promise<void> {
@@ -107,7 +117,11 @@ async function requireIpPolicies(
   )
   for (const id of new Set(ids))
     if ((await store.get('ip_policies', principal.accountId, id)) === undefined)
-      throw fieldProblem(field, 'no_such_reference', 'ip_policies', id)
+      throw invalidPolicy(
+        problem('no_such_reference', 'ip_policies', id).code,
+        new PolicyError([unknownIpPolicy(text, attachment, id)]),
+        field,
+      )
 }
 
 /** Rejects a policy that signs visitors in on a route whose module does so already. */

@@ -173,7 +173,23 @@ class DocumentReader {
   }
 
   #issue(code: number, message: string, path: DocumentPath): PolicyIssue {
-    return { code, message, path, line: this.#lineOf(path) }
+    return { code, message, path, line: this.#lineOf(path), ...this.#namesOf(path) }
+  }
+
+  /** The name of a rule and the type of an action, which people search for. */
+  #namesOf([phase, rule, list, action]: DocumentPath): Pick<PolicyIssue, 'rule' | 'action'> {
+    const textAt = (key: string, ...path: DocumentPath) => {
+      const value = [key, capitalized(key)]
+        .map((spelling) => this.#document.getIn([...path, spelling]))
+        .find((found) => found !== undefined)
+      return typeof value === 'string' ? clip(value) : undefined
+    }
+    if (phase === undefined || typeof rule !== 'number') return {}
+    const isAction = list === 'actions' || list === 'Actions'
+    return {
+      rule: textAt('name', phase, rule),
+      action: isAction && action !== undefined ? textAt('type', phase, rule, list, action) : undefined,
+    }
   }
 
   /** The line of a value, or of the nearest one around it. */

@@ -216,3 +216,37 @@ test('templates put the values of expressions into texts', () => {
       source,
     )
 })
+
+const BOTS: readonly [agent: string, name: string, version: string][] = [
+  [
+    'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; ChatGPT-User/1.0; +https://openai.com/bot',
+    'ChatGPT-User',
+    '1.0',
+  ],
+  ['Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)', 'bingbot', '2.0'],
+  [
+    'Mozilla/5.0 (compatible; Perplexity-User/1.0; +https://perplexity.ai/perplexity-user)',
+    'Perplexity-User',
+    '1.0',
+  ],
+  ['meta-externalagent/1.1 (+https://developers.facebook.com/docs)', 'meta-externalagent', '1.1'],
+  ['Mozilla/5.0 (compatible; GoogleOther)', 'GoogleOther', ''],
+]
+
+test('programs that fetch for others are bots with a name, also in parentheses', () => {
+  for (const [agent, name, version] of BOTS) {
+    const headers = new Map([['user-agent', [agent]]])
+    const run = compileTemplate(
+      '${req.user_agent.name} ${req.user_agent.version} ${req.user_agent.is_bot}',
+      environments.on_http_request,
+      100,
+    )
+    const text = run.evaluate({ ...activation, req: { ...activation.req!, ...withHeaders(headers) } })
+    assert.equal(text, `${name} ${version} true`)
+  }
+})
+
+test('names of fields are also understood as older SDKs write them', () => {
+  assert.deepEqual(evaluate('[req.Method, req.URL.path, conn.ClientIP]'), ['POST', '/a b/c', '10.1.2.3'])
+  assert.equal(evaluate('req.Headers.size() == req.headers.size()'), true)
+})

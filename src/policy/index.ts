@@ -64,6 +64,7 @@ export {
   type PolicyRule,
   readPolicy,
   reviewPolicy,
+  unknownIpPolicy,
 } from './validate.ts'
 export { toJson, valueText } from './value-text.ts'
 export { readTls } from './variables/conn.ts'

@@ -8,6 +8,9 @@ export interface PolicyIssue {
   /** A sentence without the place. */
   readonly message: string
   readonly path: DocumentPath
+  /** The name of the rule and the type of the action that it is in, if they have one. */
+  readonly rule?: string | undefined
+  readonly action?: string | undefined
   /** Where it is in the text, counted from 1; undefined for a mistake of the document as a whole. */
   readonly line: number | undefined
 }
@@ -54,9 +57,9 @@ export class PolicyError extends Error {
   }
 }
 
-/** A mistake with its place: `on_http_request, rule 2, action 1, config.status_code: it must be … (line 7)`. */
-export function issueText({ path, message, line }: PolicyIssue): string {
-  const location = locationText(path)
+/** A mistake with its place: `on_http_request, rule 2 "old", action 1 (deny), config.status_code: it must be … (line 7)`. */
+export function issueText({ path, message, line, rule, action }: PolicyIssue): string {
+  const location = locationText(path, rule, action)
   return `${location === '' ? '' : `${location}: `}${message}${line === undefined ? '' : ` (line ${line} of the policy)`}`
 }
 
@@ -68,13 +71,14 @@ const NOUNS: Readonly<Record<string, string>> = {
 }
 
 /** Rules, expressions and actions are counted from 1, as people count; fields below keep their own notation. */
-function locationText([phase, rule, ...rest]: DocumentPath): string {
+function locationText([phase, rule, ...rest]: DocumentPath, name = '', action = ''): string {
   if (phase === undefined) return ''
   const parts = [String(phase)]
-  if (rule !== undefined) parts.push(typeof rule === 'number' ? `rule ${rule + 1}` : rule)
+  if (rule !== undefined)
+    parts.push(typeof rule === 'number' ? `rule ${rule + 1}${name === '' ? '' : ` "${name}"`}` : rule)
   const [list, index, ...field] = rest
   if (typeof list === 'string' && typeof index === 'number' && Object.hasOwn(NOUNS, list))
-    parts.push(`${NOUNS[list]} ${index + 1}`)
+    parts.push(`${NOUNS[list]} ${index + 1}${action === '' ? '' : ` (${action})`}`)
   else field.unshift(...rest.slice(0, 2))
   if (field.length > 0) parts.push(fieldText(field))
   return parts.join(', ')

@@ -41,7 +41,7 @@ test('a mistake names its phase, rule, action, field and line', () => {
     'on_http_request:\n  - actions:\n      - type: deny\n  - actions:\n      - type: log\n        config:\n          metadata: {a: b}\n      - type: deny\n        config:\n          status_code: 200\n'
 
   assert.deepEqual(mistakesOf(text), [
-    '2215 on_http_request, rule 2, action 2, config.status_code: it must be between 400 and 599 (line 10 of the policy)',
+    '2215 on_http_request, rule 2, action 2 (deny), config.status_code: it must be between 400 and 599 (line 10 of the policy)',
   ])
 })
 

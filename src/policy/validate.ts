@@ -64,6 +64,21 @@ export function reviewPolicy(
   return { policy, mistakes: findings('mistake'), warnings: findings('warning') }
 }
 
+/** The mistake that a policy names an IP policy which does not exist, at the place where it does. */
+export function unknownIpPolicy(text: string, attachment: Attachment, id: string): PolicyIssue {
+  const document = readDocument(text, attachment)
+  const paths = Object.values(document.phases).flatMap((rules) =>
+    rules.flatMap(({ actions: sources }) =>
+      sources.flatMap(({ config, path }) => {
+        const ids = (config as { ip_policies?: unknown } | null)?.ip_policies
+        const index = Array.isArray(ids) ? ids.indexOf(id) : -1
+        return index === -1 ? [] : [[...path, 'config', 'ip_policies', index]]
+      }),
+    ),
+  )
+  return document.issue(2216, `there is no IP policy ${id} in this account`, paths[0] ?? [])
+}
+
 /** Whether an action ends its phase whenever it runs. */
 const endsPhase = ({ action, config }: PolicyAction): boolean =>
   action.ends === 'always' && !action.continues(config)

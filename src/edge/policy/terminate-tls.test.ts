@@ -204,7 +204,12 @@ test('rules of requests read what terminate-tls found out about the connection',
           actions: [
             {
               type: 'terminate-tls',
-              config: { mutual_tls_certificate_authorities: [trusted.ca, foreign.ca] },
+              config: {
+                mutual_tls_certificate_authorities: [
+                  `\${'${trusted.ca.replaceAll('\n', '\\n')}'}`,
+                  foreign.ca,
+                ],
+              },
             },
             { type: 'log', config: { metadata: { name: '${conn.tls.client.subject.common_name}' } } },
           ],

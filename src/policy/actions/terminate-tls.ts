@@ -2,16 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { pemBlocks } from '../../base/pem-blocks.ts'
 import { Environment } from '../cel/environment.ts'
 import { listOf as listType, STRING } from '../cel/types.ts'
-import {
-  type ConfigField,
-  choice,
-  described,
-  listOf,
-  object,
-  optional,
-  strictTemplate,
-  text,
-} from '../config.ts'
+import { type ConfigField, choice, described, listOf, object, optional, strictTemplate } from '../config.ts'
 import { connectionFunctions } from '../functions/index.ts'
 import type { Template } from '../template.ts'
 import { tlsFields } from '../variables/conn.ts'
@@ -85,7 +76,7 @@ export const terminateTls = defineAction({
       ),
       mutual_tls_certificate_authorities: described(
         optional(
-          listOf(text({ minLength: 1, maxLength: MAX_PEM_LENGTH, check: checkAuthority }), {
+          listOf(pem(checkAuthority), {
             minItems: 1,
             maxItems: MAX_AUTHORITIES,
           }),

@@ -2,7 +2,7 @@ import type { ConnectionSource, TlsSource } from '../activation.ts'
 import { BOOL, INT, listOf, mapOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
 import { Timestamp } from '../cel/values.ts'
 import { certificate, ownCertificate } from './certificate.ts'
-import { fact, facts, field, plain } from './shape.ts'
+import { fact, facts, field, plain, withOlderNames } from './shape.ts'
 
 const PLACE = {
   city: STRING,
@@ -92,7 +92,7 @@ const k8s = plain('k8s', {
 /** `conn`: the connection of the client. */
 export const conn: Type = objectOf({
   name: 'conn',
-  fields: {
+  fields: withOlderNames({
     client_ip: field(address, (conn: ConnectionSource) => ({ address: conn.remoteAddress, conn })),
     client_port: field(INT, ({ remotePort }: ConnectionSource) => remotePort),
     server_ip: field(address, (conn: ConnectionSource) => ({ address: conn.localAddress, conn })),
@@ -122,5 +122,5 @@ export const conn: Type = objectOf({
         },
     ),
     tls: field(tls, ({ tls }: ConnectionSource) => tls),
-  },
+  }),
 })

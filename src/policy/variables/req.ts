@@ -4,7 +4,7 @@ import { INT, listOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/type
 import { type MapValue, Timestamp } from '../cel/values.ts'
 import { readCookies, requestCookies } from './cookies.ts'
 import { contentType, contentTypeOf, readEncodings, readLocation } from './message.ts'
-import { field, plain } from './shape.ts'
+import { field, plain, withOlderNames } from './shape.ts'
 import { parseQuery, queryOf, stringLists, type UrlSource, url } from './url.ts'
 import { userAgent } from './user-agent.ts'
 
@@ -60,7 +60,7 @@ export const requestUrl = (request: RequestSource): UrlSource => new RequestUrl(
 /** `req`: the request, as the actions before have left it. */
 export const req: Type = objectOf({
   name: 'req',
-  fields: {
+  fields: withOlderNames({
     method: field(STRING, ({ method }: RequestSource) => method),
     host: field(STRING, ({ host }: RequestSource) => host),
     version: field(STRING, ({ version }: RequestSource) => version),
@@ -79,5 +79,5 @@ export const req: Type = objectOf({
     ),
     url: field(url, requestUrl),
     user_agent: field(userAgent, (message: RequestSource) => message),
-  },
+  }),
 })

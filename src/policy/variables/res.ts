@@ -2,13 +2,13 @@ import type { ResponseSource } from '../activation.ts'
 import { INT, listOf, objectOf, STRING, type Type } from '../cel/types.ts'
 import { readSetCookies, responseCookies } from './cookies.ts'
 import { contentType, contentTypeOf, readEncodings, readLocation } from './message.ts'
-import { field } from './shape.ts'
+import { field, withOlderNames } from './shape.ts'
 import { stringLists } from './url.ts'
 
 /** `res`: the response, as the actions before have left it. */
 export const res: Type = objectOf({
   name: 'res',
-  fields: {
+  fields: withOlderNames({
     status_code: field(INT, ({ status }: ResponseSource) => status),
     headers: field(stringLists, ({ headers }: ResponseSource) => headers),
     trailers: field(stringLists, () => new Map()),
@@ -19,5 +19,5 @@ export const res: Type = objectOf({
     content_type: field(contentType, contentTypeOf),
     location: field(STRING, (message: ResponseSource) => message.once(readLocation)),
     cookies: field(responseCookies, (message: ResponseSource) => message.once(readSetCookies)),
-  },
+  }),
 })

@@ -24,6 +24,16 @@ export function once<S extends object, T>(read: (source: S) => T): (source: S) =
   }
 }
 
+const ACRONYMS: Readonly<Record<string, string>> = { url: 'URL', ip: 'IP', tls: 'TLS', eu: 'EU' }
+const capitalize = (word: string) => ACRONYMS[word] ?? word.slice(0, 1).toUpperCase() + word.slice(1)
+
+/** Lets expressions of older SDKs name the fields too: `req.Method`, `conn.ClientIP`. Documents do not list those names. */
+export function withOlderNames(fields: Shape['fields']): Shape['fields'] {
+  for (const [name, value] of Object.entries(fields))
+    Object.defineProperty(fields, name.split('_').map(capitalize).join(''), { value })
+  return fields
+}
+
 /** An object whose fields are read from the same source as itself. */
 export const group = (name: string, fields: Shape['fields']): Field => ({
   type: objectOf({ name, fields }),

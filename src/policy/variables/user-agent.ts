@@ -29,10 +29,13 @@ const SYSTEMS: readonly (readonly [name: string, pattern: RegExp])[] = [
 ]
 
 const BOT =
-  /bot\b|crawl|spider|slurp|facebookexternalhit|headless|curl\/|wget\/|python-requests|go-http-client/i
+  /-user\b|-extended|externalagent|externalfetcher|googleother|claude-web|anthropic-ai|cohere-ai|ia_archiver|bot\b|crawl|spider|slurp|facebookexternalhit|headless|curl\/|wget\/|python-requests|go-http-client/i
 
 /** `name version` of the program. */
 function product(agent: string): readonly [name: string, version: string] {
+  // Programs that fetch for others name themselves after browsers: `compatible; ChatGPT-User/1.0; +https://…`.
+  const named = /compatible; ([A-Za-z][\w.-]{0,40})(?:\/(\d[\d.]{0,20}))?/.exec(agent)
+  if (named !== null && BOT.test(named[1]!)) return [named[1]!, named[2] ?? '']
   const bot = /\b([A-Za-z-]{0,40}[Bb]ot)(?:\/(\d[\d.]{0,20}))?/.exec(agent)
   if (bot !== null) return [bot[1]!, bot[2] ?? '']
   for (const [name, token] of PRODUCTS) {

@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { errorMessage } from '../../../base/error-message.ts'
 import { readTls } from '../../../policy/index.ts'
 import { readAuthorities } from '../../modules/authorities.ts'
 import type { TlsSettings } from '../../tls-policy.ts'
@@ -37,7 +38,7 @@ function textReader(
     return [
       server_certificate?.evaluate(execution) ?? '',
       server_private_key?.evaluate(execution) ?? '',
-      ...authorities.map(readAuthority),
+      ...authorities.map((authority) => readAuthority(authority.evaluate(execution))),
     ]
   }
 }
@@ -53,7 +54,16 @@ function createSettings(
     ...(max_version && { maxVersion: `TLSv${max_version}` }),
     ...(strategy && strategy !== 'require-and-verify' && { clientVerification: strategy }),
     ...(cert !== '' && { certificate: { certificatePem: cert, privateKeyPem: key } }),
-    ...(authorities.length > 0 && { clientAuthorities: authorities.flatMap(readAuthorities) }),
+    ...(authorities.length > 0 && { clientAuthorities: authorities.flatMap(parseAuthorities) }),
+  }
+}
+
+/** A secret may hold anything. */
+function parseAuthorities(pem: string): string[] {
+  try {
+    return readAuthorities(pem)
+  } catch (error) {
+    throw new PolicyFailure(errorMessage(error))
   }
 }
 
