@@ -111,7 +111,7 @@ const DOCUMENTS: readonly [what: string, text: string, expected: RegExp, attachm
   [
     'a forwarded connection of an https endpoint',
     'on_tcp_connect: [{actions: [{type: forward-internal, config: {url: "tcp://a.internal:1"}}]}]',
-    /^2205 .*put it into on_http_request/,
+    /^2226 .*an endpoint for requests/,
   ],
   [
     'a connection that is forwarded to an https endpoint',

@@ -124,7 +124,8 @@ class Validator {
     const [phase, traffic] = isHttp(this.#attachment)
       ? (['on_http_request', 'request'] as const)
       : (['on_tcp_connect', 'connection'] as const)
-    const rules = phases[phase] ?? []
+    // An HTTP connection that is forwarded as a whole has no requests here.
+    const rules = [...(phases.on_tcp_connect ?? []), ...(phases[phase] ?? [])]
     const ends = rules.some(({ conditions, actions }) => conditions.length === 0 && actions.some(endsPhase))
     if (this.#attachment.kind === 'cloud' && !ends)
       this.#report(

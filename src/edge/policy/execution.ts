@@ -20,6 +20,7 @@ import type { HeaderFields } from '../message/fields.ts'
 import { fromFieldValue } from '../message/own-fields.ts'
 import type { ForwardConnection } from '../module.ts'
 import { requirePath } from '../target-path.ts'
+import type { InternalAddress } from '../tunnels.ts'
 import type { PolicyContext } from './context.ts'
 import type { EventMessage } from './event-stream.ts'
 import { HeaderMap } from './header-map.ts'
@@ -99,6 +100,8 @@ export class ConnectionExecution extends Execution {
   readonly res = undefined
   /** Continues the connection on an internal endpoint; returns why that cannot be reached. */
   readonly forward: ForwardConnection
+  /** The internal endpoint that all requests of the connection continue on. */
+  requestTarget: InternalAddress | undefined
 
   constructor(context: PolicyContext, connection: ClientConnection, forward: ForwardConnection) {
     super(context, connection)

@@ -135,3 +135,40 @@ test('a WebSocket passes through an internal endpoint', async (t) => {
 
   assert.match(client.text, /^HTTP\/1\.1 101 /)
 })
+
+test('forward-internal in on_tcp_connect continues every request of a connection on the internal endpoint', async (t) => {
+  const service = await startHttp(t, echo)
+  const trafficPolicy = JSON.stringify({
+    on_tcp_connect: [
+      { actions: [forward('https://gone.internal', 'continue')] },
+      {
+        expressions: ["actions.ngrok.forward_internal.error.code != ''"],
+        actions: [forward('https://app.internal')],
+      },
+    ],
+    on_http_request: [{ actions: [answer('not reached')] }],
+  })
+  const inner = JSON.stringify({
+    on_http_request: [{ actions: [{ type: 'add-headers', config: { headers: { 'x-inner': 'yes' } } }] }],
+  })
+  const { ask, askWith } = await startForwarding(t, trafficPolicy, {
+    'app.internal': { port: service, trafficPolicy: inner },
+  })
+
+  const answers = [await ask(), ...(await Promise.all(HTTP_VERSIONS.map(askWith)))]
+
+  for (const { status, text } of answers) {
+    assert.equal(status, 200, text)
+    assert.equal(JSON.parse(text).headers['x-inner'], 'yes')
+  }
+})
+
+test('a connection is closed when no internal endpoint serves what on_tcp_connect forwards to', async (t) => {
+  const { ask } = await startForwarding(
+    t,
+    JSON.stringify({ on_tcp_connect: [{ actions: [forward('https://gone.internal')] }] }),
+    {},
+  )
+
+  assert.notEqual((await ask()).error, '')
+})

@@ -18,7 +18,7 @@ import {
 } from '../../policy/index.ts'
 import type { AppliedAction } from '../applied-actions.ts'
 import type { ClientConnection } from '../connection.ts'
-import { EdgeError } from '../errors.ts'
+import { EdgeError, edgeError } from '../errors.ts'
 import { addTransform, type MutableResponse } from '../exchange.ts'
 import type { ConnectionStep, ForwardConnection, RequestStep, StepResult } from '../module.ts'
 import { readSignInTarget } from '../sign-in-target.ts'
@@ -75,13 +75,20 @@ export function compilePolicy(
   return {
     connection: connectRules && connectionStep(connectRules, context, connections),
     request:
-      requestRules === undefined && responseRules === undefined && messageRules === undefined
+      requestRules === undefined &&
+      responseRules === undefined &&
+      messageRules === undefined &&
+      !forwardsConnections(phases)
         ? undefined
         : requestStep(requestRules ?? [], { responseRules, messageRules }, context, connections),
     signIns: context.signIns,
     tls: context.terminations[0],
   }
 }
+
+/** Whether the requests of a connection may continue on an internal endpoint. */
+const forwardsConnections = ({ on_tcp_connect: rules = [] }: Policy['phases']) =>
+  rules.some(({ actions }) => actions.some(({ action }) => action.type === 'forward-internal'))
 
 type Rules<P extends keyof PhaseSteps> = CompiledRule<
   Parameters<PhaseSteps[P]>[0],
@@ -176,7 +183,7 @@ function actionContexts(context: PolicyContext): ActionContexts {
 /** What the rules of `on_tcp_connect` decided about a connection, and what their actions found out about it. */
 type Connections = WeakMap<
   ClientConnection,
-  { readonly rejection: unknown; readonly results: ConnectionExecution['results'] }
+  { readonly rejection: unknown; readonly execution: ConnectionExecution }
 >
 
 /** Runs once for each connection, although HTTP connections are admitted once for each request. */
@@ -187,15 +194,14 @@ function connectionStep(
 ): ConnectionStep {
   const decide = (connection: ClientConnection, forward: ForwardConnection) => {
     const execution = new ConnectionExecution(context, connection, forward)
-    const { results } = execution
     try {
       void runRules(rules, execution, execution)
-      return { rejection: undefined, results }
+      return { rejection: undefined, execution }
     } catch (error) {
       const rejection = toRejection(error, execution)
       return {
         rejection: rejection instanceof EdgeError ? rejection.closingConnection() : rejection,
-        results,
+        execution,
       }
     }
   }
@@ -234,11 +240,18 @@ function requestStep(
     return result
   }
   return (exchange) => {
+    const connectionExecution = connections.get(exchange.connection)?.execution
+    const target = connectionExecution?.requestTarget
+    if (target !== undefined) {
+      const route = context.findInternal(target)
+      if (route === undefined) throw edgeError('internal_not_found')
+      return route
+    }
     const execution = new RequestExecution(
       context,
       exchange,
       // Each request goes on from what was found out about its connection.
-      { ...connections.get(exchange.connection)?.results },
+      { ...connectionExecution?.results },
       watchesResponse ? (started) => startResponse(execution, started) : undefined,
     )
     const reject = (error: unknown): never => {

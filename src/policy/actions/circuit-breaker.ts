@@ -1,4 +1,4 @@
-import { described, duration, flag, integer, number, object, withDefault } from '../config.ts'
+import { described, duration, flag, integer, named, number, object, withDefault } from '../config.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
 
@@ -10,11 +10,14 @@ export const circuitBreaker = defineAction({
   ends: 'sometimes',
   config: object({
     error_threshold: described(
-      withDefault(number(0, 1), 0.5),
+      named(withDefault(number(0, 1), 0.5), 'error_threshold_percentage'),
       'the share of responses with 5xx that trips it',
     ),
     volume_threshold: described(withDefault(integer(1, 2_000_000_000), 10), 'the least requests that count'),
-    window_duration: described(withDefault(duration(1, 120), 10_000, '10s'), 'the time over which it counts'),
+    window_duration: described(
+      named(withDefault(duration(1, 120), 10_000, '10s'), 'rolling_window'),
+      'the time over which it counts',
+    ),
     tripped_duration: described(
       withDefault(duration(1, 120), 10_000, '10s'),
       'how long it rejects before it lets one request through',

@@ -36,11 +36,6 @@ export const forwardInternal = defineAction({
     },
     ({ url }, context) => {
       if (url.literal !== undefined) checkUrl(url.literal, context.child('url'))
-      if (context.phase === 'on_tcp_connect' && isHttp(context))
-        context.report(
-          2205,
-          `in on_tcp_connect it works on tcp and tls endpoints; put it into on_http_request for ${context.protocol}`,
-        )
     },
   ),
   continues: ({ on_error }) => on_error === 'continue',
@@ -50,7 +45,7 @@ export const forwardInternal = defineAction({
 /** Requests are forwarded to endpoints that serve requests, connections to those that pass bytes on. */
 function checkUrl(url: string, context: FieldContext): void {
   try {
-    parseInternalUrl(url, context.phase === 'on_tcp_connect' ? RAW_PROTOS : HTTP_PROTOS)
+    parseInternalUrl(url, isHttp(context) ? HTTP_PROTOS : RAW_PROTOS)
   } catch (error) {
     context.report(2226, errorMessage(error))
   }

@@ -1,5 +1,15 @@
 import { listOf as listType, STRING } from '../cel/types.ts'
-import { described, headers, integer, object, optional, pattern, template, withDefault } from '../config.ts'
+import {
+  described,
+  headers,
+  integer,
+  named,
+  object,
+  optional,
+  pattern,
+  template,
+  withDefault,
+} from '../config.ts'
 import { defineAction } from './define.ts'
 
 export const redirect = defineAction({
@@ -10,8 +20,9 @@ export const redirect = defineAction({
   ends: 'sometimes',
   config: object({
     from: described(optional(pattern), 'what is replaced in the URL; without it the URL as a whole'),
+    // A page of the original has the other name.
     to: described(
-      template({ minLength: 1, maxLength: 8192 }),
+      named(template({ minLength: 1, maxLength: 8192 }), 'location'),
       'the replacement; $1 stands for the first group',
     ),
     status_code: described(withDefault(integer(300, 399), 302), 'the status of the response'),

@@ -59,6 +59,16 @@ function readValue(value: unknown, context: FieldContext, depth: number): VarVal
   return { kind: 'literal', value: value as number | boolean | null }
 }
 
+/** One map of all variables means the same as a list of maps: names in a map have an order too. */
+const listOrMap = <T>(list: ConfigField<T>): ConfigField<T> => ({
+  ...list,
+  read: (value, context) =>
+    list.read(
+      isMap(value) ? Object.entries(value).map(([name, entry]) => ({ [name]: entry })) : value,
+      context,
+    ),
+})
+
 export const setVars = defineAction({
   type: 'set-vars',
   description: 'Sets variables that later actions and rules of the same phase read as `vars.NAME`.',
@@ -66,7 +76,7 @@ export const setVars = defineAction({
   phases: ['on_tcp_connect', 'on_http_request', 'on_http_response'],
   config: object({
     vars: described(
-      listOf(assignment, { minItems: 1, maxItems: MAX_VARS }),
+      listOrMap(listOf(assignment, { minItems: 1, maxItems: MAX_VARS })),
       'maps of one name and its value; a value that is one expression and nothing else keeps its type',
     ),
   }),

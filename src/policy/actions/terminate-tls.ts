@@ -48,6 +48,15 @@ const checkAuthority = (value: string) =>
         ? undefined
         : 'it is neither a certificate in PEM nor the id of a certificate authority'))
 
+/** A list, or its only entry as it is: the name of the field in older configurations of agents took one text. */
+function listOrOne<T>(item: ConfigField<T>, limits: Parameters<typeof listOf>[1]): ConfigField<T[]> {
+  const list = listOf(item, limits)
+  return {
+    ...list,
+    read: (value, context) => list.read(typeof value === 'string' ? [value] : value, context),
+  }
+}
+
 const VERSIONS = ['1.2', '1.3'] as const
 
 export const terminateTls = defineAction({
@@ -76,7 +85,7 @@ export const terminateTls = defineAction({
       ),
       mutual_tls_certificate_authorities: described(
         optional(
-          listOf(pem(checkAuthority), {
+          listOrOne(pem(checkAuthority), {
             minItems: 1,
             maxItems: MAX_AUTHORITIES,
           }),

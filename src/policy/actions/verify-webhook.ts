@@ -5,6 +5,19 @@ import { literalTemplate } from '../template.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
 
+/** Other spellings of providers in documents of the original. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  signalsciences: 'signal_sciences',
+  sonatype_nexus: 'sonatype',
+  vmware_workspace: 'vmware',
+}
+
+const known = choice(...WEBHOOK_PROVIDERS)
+const provider: typeof known = {
+  ...known,
+  read: (value, context) => known.read(SPELLINGS[String(value)] ?? value, context),
+}
+
 export const verifyWebhook = defineAction({
   type: 'verify-webhook',
   aliases: ['webhook-validation'],
@@ -15,7 +28,7 @@ export const verifyWebhook = defineAction({
   ends: 'sometimes',
   rejects: ({ enforce }) => enforce,
   config: object({
-    provider: described(choice(...WEBHOOK_PROVIDERS), 'the service that sends the webhooks'),
+    provider: described(provider, 'the service that sends the webhooks'),
     secret: described(
       withDefault(strictTemplate({ maxLength: 4096 }), literalTemplate(''), ''),
       'what it signs them with',

@@ -78,14 +78,25 @@ export function readTls(source: TlsSource): Record<string, unknown> {
   )
 }
 
-/** The pod in a Kubernetes cluster that connected. Clusters report no errors, so the fields for them are always absent. */
+type PodMetadata = Readonly<Record<string, unknown>>
+
+/** Clusters report no errors, so the fields for them are always empty. */
+const podMetadata = objectOf({
+  name: 'metadata',
+  fields: {
+    name: field(STRING, ({ name }: PodMetadata) => name),
+    namespace: field(STRING, ({ namespace }: PodMetadata) => namespace),
+    error_code: fact(STRING, () => undefined),
+    error_message: fact(STRING, () => undefined),
+    annotations: field(mapOf(STRING, STRING), ({ annotations }: PodMetadata) => annotations),
+  },
+})
+
+/** The pod in a Kubernetes cluster that connected. */
 const k8s = plain('k8s', {
   pod: plain('pod', {
     id: STRING,
-    metadata: plain('metadata', {
-      ...{ name: STRING, namespace: STRING, error_code: STRING, error_message: STRING },
-      annotations: mapOf(STRING, STRING),
-    }),
+    metadata: podMetadata,
   }),
 })
 

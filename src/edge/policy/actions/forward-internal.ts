@@ -5,19 +5,29 @@ import { forwardTo } from '../../dispatch.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'
 import type { HttpRoute } from '../../table.ts'
 import { type InternalAddress, TunnelBusy } from '../../tunnels.ts'
-import type { RequestExecution } from '../execution.ts'
+import type { ConnectionExecution, RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
 import { ENDED, type Implementation } from '../implement.ts'
 import { errorResult } from './results.ts'
 
 export const forwardInternal: Implementation<'forward-internal'> = {
-  on_tcp_connect({ url: template, on_error }, { findInternalRaw }) {
-    const addressOf = createParser(template, RAW_PROTOS)
+  on_tcp_connect({ url: template, on_error }, { endpoint, findInternal, findInternalRaw }) {
+    const isHttp = HTTP_PROTOS.some((proto) => proto === endpoint.protocol)
+    const addressOf = createParser(template, isHttp ? HTTP_PROTOS : RAW_PROTOS)
+    const forward = (execution: ConnectionExecution, address: InternalAddress | undefined) => {
+      if (address === undefined) return edgeError('internal_not_found')
+      if (isHttp) {
+        if (findInternal(address) === undefined) return edgeError('internal_not_found')
+        execution.requestTarget = address
+        return undefined
+      }
+      const entry = findInternalRaw(address)
+      return entry === undefined ? edgeError('internal_not_found') : execution.forward(entry)
+    }
 
     return (execution) => {
       const { url, address } = readTarget(template, addressOf, execution, on_error)
-      const entry = address && findInternalRaw(address)
-      const error = entry === undefined ? edgeError('internal_not_found') : execution.forward(entry)
+      const error = forward(execution, address)
       if (error === undefined) return ENDED
       if (on_error === 'halt') throw error
       execution.results.forward_internal = { url, ...errorResult(error) }
