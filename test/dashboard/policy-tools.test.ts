@@ -52,7 +52,10 @@ test('a check names every mistake of a policy with its line', async () => {
     body.issues.map(({ line }: { line: number }) => line),
     [3, 5],
   )
-  assert.match(body.issues[1].message, /rule 1, action 1 \(custom-respond\): there is no action "custom-respond"; did you mean/)
+  assert.match(
+    body.issues[1].message,
+    /rule 1, action 1 \(custom-respond\): there is no action "custom-respond"; did you mean/,
+  )
 })
 
 test('a check warns of expressions that may fail, and of facts that the server has no data for', async () => {
