@@ -66,8 +66,8 @@ for (const [engine, start] of Object.entries(engines))
     assert.deepEqual(await post({ url: `https://${host}` }, callAsOther), [400, 'ERR_ADIT_18006'])
     assert.deepEqual(await post({ url: 'https://a.internal' }, callAsOther), [201, 'https://a.internal'])
     assert.deepEqual(await post({ url: `https://${edgeHost}` }), [409, 'ERR_ADIT_6027'])
-    assert.deepEqual(await post({ url: `https://${host}:8443` }), [400, 'ERR_ADIT_215'])
-    assert.deepEqual(await post({ url: 'https://c.internal', bindings: ['public'] }), [400, 'ERR_ADIT_215'])
+    assert.deepEqual(await post({ url: `https://${host}:8443` }), [400, 'ERR_ADIT_18023'])
+    assert.deepEqual(await post({ url: 'https://c.internal', bindings: ['public'] }), [400, 'ERR_ADIT_18007'])
     const edge = await call('POST', '/edges/https', { body: { hostports: [`${host}:443`] } })
     const scheme = await call('PATCH', `/endpoints/${endpoint.id}`, { body: { url: `http://${host}` } })
     const inUse = await call('DELETE', `/reserved_domains/${domain.id}`)
@@ -121,7 +121,7 @@ for (const [engine, start] of Object.entries(engines))
     assert.deepEqual(await post(`https://${host}`, DENY), [409, 'ERR_ADIT_18016'])
     assert.deepEqual(await post('tls://a.internal', DENY), [400, 'ERR_ADIT_2230'])
     assert.deepEqual(await post('tls://a.internal', 'on_tcp_connect: []'), [400, 'ERR_ADIT_2235'])
-    assert.deepEqual(await post('tcp://a.internal'), [400, 'ERR_ADIT_215'])
+    assert.deepEqual(await post('tcp://a.internal'), [400, 'ERR_ADIT_18003'])
     // An agent's endpoint at another port is no conflict.
     assert.deepEqual(await post('tcp://db.internal:5432'), [409, 'ERR_ADIT_18017'])
     assert.deepEqual(await post('tcp://db.internal:5433'), [201, 'tcp://db.internal:5433'])
@@ -203,4 +203,25 @@ test('the answer to a write warns of expressions that may fail or never do what 
   const { body: endpoint } = await write(rule("req.headers['x-key'][0] == 'a'"))
   const unchanged = await call('PATCH', `/endpoints/${endpoint.id}`, { body: { description: 'a' } })
   assert.deepEqual([unchanged.status, unchanged.headers.get('warning')], [200, null])
+})
+
+test('mistakes in cloud endpoints have the numbers of the original', async (t) => {
+  const { call } = await engines.SQLite!(t)
+  const base = { url: 'https://a.internal', traffic_policy: DENY }
+  const codeOf = async (changes: object) => {
+    const { status, body } = await call('POST', '/endpoints', { body: { ...base, ...changes } })
+    return [status, Number(body.error_code.slice('ERR_ADIT_'.length)), body.details.field]
+  }
+
+  assert.deepEqual(await codeOf({ url: 'https://a b' }), [400, 18001, 'url'])
+  assert.deepEqual(await codeOf({ url: 'https://a.internal:0' }), [400, 18003, 'url'])
+  assert.deepEqual(await codeOf({ url: 'ftp://a.internal' }), [400, 18022, 'url'])
+  assert.deepEqual(await codeOf({ url: 'a.internal' }), [400, 18022, 'url'])
+  assert.deepEqual(await codeOf({ url: undefined }), [400, 18015, 'url'])
+  assert.deepEqual(await codeOf({ traffic_policy: undefined }), [400, 18011, 'traffic_policy'])
+  assert.deepEqual(await codeOf({ traffic_policy: '' }), [400, 18011, 'traffic_policy'])
+  assert.deepEqual(await codeOf({ bindings: ['private'] }), [400, 18007, 'bindings[0]'])
+  assert.deepEqual(await codeOf({ description: 'x'.repeat(256) }), [400, 18012, 'description'])
+  assert.deepEqual(await codeOf({ metadata: 'x'.repeat(4097) }), [400, 18013, 'metadata'])
+  assert.deepEqual(await codeOf({ pooling_enabled: 'yes' }), [400, 18014, 'pooling_enabled'])
 })

@@ -108,11 +108,15 @@ function bindingOf(
   const implied = isInternalName(host) && !isWithin(host, config.domain) ? 'internal' : 'public'
   const binding = bindings[0] ?? implied
   if (binding === 'public' && implied === 'internal')
-    throw fieldProblem('bindings', 'invalid_field', `bindings: ${host} is an internal name.`)
+    throw fieldProblem('bindings', 'endpoint_binding_invalid', `bindings: ${host} is an internal name.`)
   if (binding === 'public') {
     const { proto, port } = parseEndpointUrl(url)
     if (proto !== 'tcp' && port !== DEFAULT_PORTS[proto])
-      throw fieldProblem('url', 'invalid_field', `url: public ${proto} endpoints have no port in their URL.`)
+      throw fieldProblem(
+        'url',
+        'endpoint_port_fixed',
+        `url: public ${proto} endpoints have no port in their URL.`,
+      )
     return binding
   }
   const { proto } = parseEndpointUrl(url)

@@ -4,6 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { newId } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
 import { isOriginal, originalStatus } from './dialect.ts'
+import { toEndpointProblem } from './endpoint-problems.ts'
 import { toProblem } from './error-mapping.ts'
 import { Problem, problem } from './problems.ts'
 import type { RecordCall } from './record-calls.ts'
@@ -102,7 +103,9 @@ export function installErrorHandlers(
     if (request.is404 && !(error instanceof Problem)) return rejectRoute(request, reply)
     const { schema, config, url, bodyLimit: routeLimit } = request.routeOptions
     const { record } = (config ?? {}) as { record?: RecordCall }
-    const cause = toProblem(error, schema, routeLimit ?? bodyLimit)
+    const found = toProblem(error, schema, routeLimit ?? bodyLimit)
+    const isEndpoint = url === '/endpoints' || url === '/endpoints/:id'
+    const cause = found && isEndpoint ? toEndpointProblem(found, request.body) : found
     if (cause === undefined)
       log.error({ err: error, operation: request.id, method: request.method, url }, 'request failed')
     const response = cause ?? problem('internal', request.id)

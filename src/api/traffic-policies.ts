@@ -13,7 +13,7 @@ import {
   unknownIpPolicy,
 } from '../policy/index.ts'
 import type { WriteContext } from './call.ts'
-import { Problem, problem } from './problems.ts'
+import { fieldProblem, Problem, problem } from './problems.ts'
 
 const FIELD = 'traffic_policy.value'
 
@@ -23,6 +23,8 @@ export async function requireCloudPolicy(
   { proto: protocol, host }: { readonly proto: PolicyProtocol; readonly host: string },
   context: WriteContext,
 ): Promise<void> {
+  if (text.trim() === '')
+    throw fieldProblem('traffic_policy', 'endpoint_policy_missing', 'traffic_policy must not be empty.')
   const attachment: Attachment = { protocol, kind: 'cloud' }
   const policy = parsePolicy(text, attachment, 'traffic_policy')
   const isNewPolicy = text !== context.existing?.secrets?.traffic_policy

@@ -54,7 +54,7 @@ test('a check names every mistake of a policy with its line', async () => {
   )
   assert.match(
     body.issues[1].message,
-    /rule 1, action 1 \(custom-respond\): there is no action "custom-respond"; did you mean/,
+    /rule 1 "greeting", action 1 \(custom-respond\): there is no action "custom-respond"; did you mean/,
   )
 })
 
