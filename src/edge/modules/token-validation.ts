@@ -4,7 +4,8 @@ import type { Logger } from '../../base/log.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
 import type { Exchange } from '../exchange.ts'
 import { holdBody } from '../held-body.ts'
-import type { KeySets } from './key-sets.ts'
+import { isInternalUrl } from './internal-fetch.ts'
+import type { InternalCaller, KeySets } from './key-sets.ts'
 
 /** Where a token is in a request. */
 export interface TokenPlace {
@@ -80,15 +81,18 @@ const isBase64url = (part: string): boolean => Buffer.from(part, 'base64url').to
 export async function findTokenFault(
   text: string,
   { type, issuers, audiences, algorithms, keyUrls }: TokenRequirements,
-  context: { keySets: KeySets; now: number; scope: string; log: Logger },
+  context: { keySets: KeySets; now: number; scope: string; log: Logger; internal?: InternalCaller },
 ): Promise<string | undefined> {
-  const { keySets } = context
+  const { keySets, internal } = context
   if (!text.split('.').every(isBase64url)) return NOT_A_TOKEN
   try {
     // Before its keys are looked up: an issuer that is not allowed must not make the server fetch anything.
     const { iss = '' } = decodeJwt(text)
     if (!issuers.includes(iss)) return 'its issuer is not accepted here'
-    const key = keySets.keyOf(keyUrls.length > 0 ? keyUrls : [await keySets.urlOfIssuer(iss)])
+    const isConfigured = keyUrls.length > 0
+    const urls = isConfigured ? keyUrls : [await keySets.urlOfIssuer(iss, internal)]
+    // An issuer elsewhere must not lead to what only the account may reach.
+    const key = keySets.keyOf(urls, isConfigured || isInternalUrl(iss) ? internal : undefined)
     await jwtVerify(text, key, {
       issuer: [...issuers],
       ...(audiences === undefined ? {} : { audience: [...audiences] }),

@@ -3,12 +3,14 @@ import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { listen, startHttp } from '../../../test/support/local-server.ts'
 import { internalAddress } from '../../naming/index.ts'
+import type { EdgeDependencies } from '../edge.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
-import { sendHttp } from '../testing/client.ts'
+import { sendHttp, type TestRequest } from '../testing/client.ts'
 import { startEdge } from '../testing/edge.ts'
 import { echo } from '../testing/https-edge.ts'
 import { HTTP_VERSIONS, POLICY_HOST, sendPolicyRequest } from '../testing/policy-endpoint.ts'
 import { openRawClient } from '../testing/raw-client.ts'
+import { bearer, createTokenIssuer } from '../testing/token-issuer.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import { acceptUpgrade, upgradeRequest } from '../testing/web-socket.ts'
 
@@ -26,6 +28,7 @@ async function startForwarding(
   t: TestContext,
   trafficPolicy: string,
   internal: Readonly<Record<string, { port: number; trafficPolicy?: string; accountId?: string }>>,
+  dependencies: Partial<EdgeDependencies> = {},
 ) {
   const upstream = await startHttp(t, (_request, response) => response.end('public upstream'))
   const tunnels = new TestTunnels()
@@ -36,10 +39,12 @@ async function startForwarding(
     tunnels.tunnels.push({ ...tunnel, address: internalAddress('https', host, 443, accountId) })
   }
   const { ca, lookup } = await createTestCertificates('adit.localhost')
-  const { port, tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup })
+  const { port, tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup, ...dependencies })
   return {
     port,
     ask: async (path = '/') => sendHttp(port, { host: POLICY_HOST, path }),
+    askTls: (request: Partial<TestRequest>) =>
+      sendPolicyRequest(tlsPort, ca, { host: POLICY_HOST, ...request }, 'HTTP/1.1'),
     askWith: (version: (typeof HTTP_VERSIONS)[number]) =>
       sendPolicyRequest(tlsPort, ca, { host: POLICY_HOST, method: 'POST', body: 'sent' }, version),
   }
@@ -171,4 +176,94 @@ test('a connection is closed when no internal endpoint serves what on_tcp_connec
   )
 
   assert.notEqual((await ask()).error, '')
+})
+
+/** Nothing outside may be called. */
+const OFFLINE = { fetch: () => Promise.reject(new Error('nothing may be called')) }
+
+test('http-request calls internal endpoints of the account, and no others', async (t) => {
+  const service = await startHttp(t, async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    if (request.url === '/moved') response.writeHead(307, { location: 'https://check.internal/there' }).end()
+    else if (request.url === '/large') response.end(Buffer.alloc(300 * 1024))
+    else
+      response
+        .writeHead(201, { 'x-seen': request.url })
+        .end(`${request.method} ${request.headers.host} ${body}`)
+  })
+  const call = (url: string): Action => ({
+    type: 'http-request',
+    config: { url: `https://${url}`, method: 'POST', body: 'token ${req.host}' },
+  })
+  const result = 'actions.ngrok.http_request'
+  const show = answer(
+    `\${${result}.res.status_code} \${${result}.res.header['x-seen'][0]} \${${result}.res.body}`,
+  )
+  const fail = answer(`\${${result}.error.code}`)
+  const policy = {
+    on_http_request: [
+      { expressions: ["req.url.path == '/a'"], actions: [call('check.internal/a'), show] },
+      { expressions: ["req.url.path == '/moved'"], actions: [call('check.internal/moved'), show] },
+      { expressions: ["req.url.path == '/large'"], actions: [call('check.internal/large'), fail] },
+      { expressions: ["req.url.path == '/foreign'"], actions: [call('foreign.internal/'), fail] },
+      {
+        expressions: ["req.url.path == '/closed'"],
+        actions: [call('closed.internal/'), answer(`\${${result}.res.status_code}`)],
+      },
+    ],
+  }
+  const denied = policyOf({ type: 'deny', config: { status_code: 418 } })
+  const { ask } = await startForwarding(
+    t,
+    JSON.stringify(policy),
+    {
+      'check.internal': { port: service },
+      'closed.internal': { port: service, trafficPolicy: denied },
+      'foreign.internal': { port: service, accountId: 'ac_other' },
+    },
+    { policyOutbound: OFFLINE },
+  )
+
+  assert.equal((await ask('/a')).text, `201 /a POST check.internal token ${POLICY_HOST}`)
+  assert.equal((await ask('/moved')).text, `201 /there POST check.internal token ${POLICY_HOST}`)
+  assert.equal((await ask('/large')).text, 'ERR_ADIT_3601')
+  assert.match((await ask('/foreign')).text, /^ERR_ADIT_36/)
+  assert.equal((await ask('/closed')).text, '418')
+})
+
+test('jwt-validation reads key sets of internal endpoints of the account', async (t) => {
+  const { url: issuer, keySet, sign } = await createTokenIssuer('https://keys.internal')
+  const service = await startHttp(t, (request, response) => {
+    response.end(
+      JSON.stringify(request.url === '/keys' ? keySet : { jwks_uri: 'https://keys.internal/keys' }),
+    )
+  })
+  const validation = (keys: object): Action => ({
+    type: 'jwt-validation',
+    config: {
+      issuer: { allow_list: [{ value: issuer }] },
+      http: { tokens: [{ type: 'jwt', method: 'header', name: 'Authorization', prefix: 'Bearer ' }] },
+      jws: { allowed_algorithms: ['ES256'], ...keys },
+    },
+  })
+  const named = { keys: { sources: { additional_jkus: ['https://keys.internal/keys'] } } }
+  for (const keys of [named, {}]) {
+    const own = await startForwarding(
+      t,
+      policyOf(validation(keys), answer('admitted')),
+      { 'keys.internal': { port: service } },
+      { outbound: OFFLINE },
+    )
+    const other = await startForwarding(
+      t,
+      policyOf(validation(keys), answer('admitted')),
+      { 'keys.internal': { port: service, accountId: 'ac_other' } },
+      { outbound: OFFLINE },
+    )
+    const request = bearer(await sign())
+
+    assert.equal((await own.askTls(request)).text, 'admitted')
+    assert.notEqual((await other.askTls(request)).text, 'admitted')
+  }
 })

@@ -3,9 +3,10 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { type Outbound, OutboundProblem } from '../../base/outbound/outbound.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
+import { type FetchInternal, isInternalUrl } from '../modules/internal-fetch.ts'
 
 /** The largest response that a call accepts, encoded and decoded. */
-const MAX_RESPONSE_BYTES = 256 * 1024
+export const MAX_RESPONSE_BYTES = 256 * 1024
 /** The limits of the client that makes the calls. An action has a timeout of its own below. */
 export const OUTBOUND_CALL_LIMITS = { maxBytes: MAX_RESPONSE_BYTES, totalTimeoutMs: 30_000 }
 /** Calls in flight: visitors decide how many there are, and each may hold a whole response. */
@@ -21,6 +22,8 @@ export interface OutboundCall {
   readonly body: string | null
   readonly maxRedirects: number
   readonly signal: AbortSignal
+  /** Calls internal endpoints of the account. */
+  readonly fetchInternal: FetchInternal
 }
 
 export interface CallResponse {
@@ -86,13 +89,14 @@ const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cooki
 async function followRedirects(fetch: Outbound['fetch'], call: OutboundCall): Promise<CallResponse> {
   let { url, method, body } = call
   let headers = call.headers
+  // Another server must not lead a call to what only the account may reach.
+  const mayBeInternal = isInternalUrl(url)
   for (let redirects = 0; ; redirects++) {
-    const response = await fetch(url, {
-      method,
-      headers: [...headers] as [string, string][],
-      body,
-      signal: call.signal,
-    })
+    const init = { method, headers: [...headers] as [string, string][], body, signal: call.signal }
+    const response =
+      mayBeInternal && isInternalUrl(url)
+        ? await call.fetchInternal(new URL(url), init)
+        : await fetch(url, init)
     const location = response.headers.get('location')
     const isRedirect = [301, 302, 303, 307, 308].includes(response.status) && location !== null
     if (!isRedirect || redirects === call.maxRedirects) {

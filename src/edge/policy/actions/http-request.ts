@@ -15,6 +15,7 @@ import type { RequestExecution, ResponseExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
 import { HeaderMap } from '../header-map.ts'
 import type { Implementation } from '../implement.ts'
+import { createInternalFetch } from '../internal-fetch.ts'
 import { CallFailure, type CallResponse, type OutboundCall, type OutboundCalls } from '../outbound-calls.ts'
 import { errorResult } from './results.ts'
 
@@ -100,6 +101,7 @@ function render(config: Config, execution: Execution, hops: number): OutboundCal
     body,
     maxRedirects: config.max_redirects,
     signal: AbortSignal.timeout(config.timeout),
+    fetchInternal: createInternalFetch(execution.exchange, context),
   }
 }
 

@@ -5,6 +5,7 @@ import { ModuleConfigError } from '../../modules/context.ts'
 import { findToken, findTokenFault, withTokenBody } from '../../modules/token-validation.ts'
 import type { RequestExecution } from '../execution.ts'
 import type { Implementation } from '../implement.ts'
+import { createInternalFetch } from '../internal-fetch.ts'
 import { errorResult } from './results.ts'
 
 type Config = Parameters<Implementation<'jwt-validation'>['on_http_request']>[0]
@@ -33,7 +34,13 @@ export const jwtValidation: Implementation<'jwt-validation'> = {
         const fault = await findTokenFault(
           text,
           { type, ...requirements },
-          { keySets, now: execution.now(), scope: endpoint.id, log: context.log },
+          {
+            keySets,
+            now: execution.now(),
+            scope: endpoint.id,
+            log: context.log,
+            internal: { scope: context.accountId, fetch: createInternalFetch(exchange, context) },
+          },
         )
         tokens.push(describe(text, token, execution, fault === undefined))
         if (fault !== undefined) throw rejection(execution, edgeError('token_denied', fault), tokens)
