@@ -70,6 +70,7 @@ class InternalExchange extends Exchange {
 
   protected writeUpgrade(): void {}
   protected writeEnd(): void {}
+  protected touch(): void {}
   protected resetClient(): void {}
   writeInterim(): void {}
   resumeBody(): void {}
