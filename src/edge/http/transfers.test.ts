@@ -78,9 +78,9 @@ function startService(
     upload.on('data', (chunk) => hash.update(chunk))
     for (const stream of [upload, response]) stream.on('error', () => {})
     upload.on('end', () => {
-      // Node also emits it for a stream that was reset.
-      if ('stream' in request && request.stream.rstCode) return
-      ended(transfer)
+      // Node also emits it for a stream that was reset, and knows the code when it closes.
+      if ('stream' in request) request.stream.once('close', () => request.stream.rstCode || ended(transfer))
+      else ended(transfer)
       respond(transfer, hash.digest('hex'), response)
     })
   }
