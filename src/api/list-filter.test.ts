@@ -86,7 +86,7 @@ test('online objects, references and the audit log can be filtered too', async (
     (await api.call('GET', `${path}?filter=${encodeURIComponent(filter)}`)).body
 
   const rules = await list('/ip_policy_rules', `obj.ip_policy.id == '${id}' && obj.action == 'deny'`)
-  const endpoints = await list('/endpoints', `obj.id == '${endpoint}'`)
+  const endpoints = await list('/endpoints', `obj.id == '${endpoint}' && obj.edge == null`)
   const records = await list('/audit_events', "obj.action == 'create' && obj.kind == 'ip_policy_rules'")
 
   assert.deepEqual(
@@ -95,6 +95,7 @@ test('online objects, references and the audit log can be filtered too', async (
   )
   assert.equal(endpoints.endpoints.length, 1)
   assert.equal((await list('/endpoints', "obj.id == 'ep_none'")).endpoints.length, 0)
+  assert.equal((await list('/endpoints', 'obj.edge != null')).endpoints.length, 0)
   assert.equal(records.audit_events.length, 2)
 })
 

@@ -100,7 +100,9 @@ class Compiler {
     const source = this.#source(operand)
     const { read, fallback } = shape.fields[field]!
     return (frame) => {
-      const value = read(source(frame) as never) ?? fallback
+      // A field that is null is there.
+      const known = read(source(frame) as never)
+      const value = known === undefined ? fallback : known
       if (value === undefined) throw new AbsentField(`no such key: ${field}`)
       return value
     }

@@ -108,7 +108,8 @@ export class Struct {
   #read(name: string, whenAbsent: (field: Field) => unknown): Value | undefined {
     if (!Object.hasOwn(this.shape.fields, name)) return undefined
     const field = this.shape.fields[name]!
-    const value = field.read(this.source as never) ?? whenAbsent(field)
+    const known = field.read(this.source as never)
+    const value = known === undefined ? whenAbsent(field) : known
     if (value === undefined) return undefined
     if (field.type.kind !== 'object' || value instanceof Struct) return value as Value
     const { shape } = field.type
