@@ -57,9 +57,9 @@ export function reviewPolicy(
   const document = readDocument(text, attachment)
   const reviewer = new PolicyReviewer(knownFacts)
   const policy = new Validator(document, attachment, reviewer).validate()
-  const findings = (wanted: Finding['severity']) =>
+  const findings = (level: Finding['severity']) =>
     reviewer.findings
-      .filter(({ severity }) => severity === wanted)
+      .filter(({ severity }) => severity === level)
       .map(({ message, path }) => document.issue(2200, message, path))
   return { policy, mistakes: findings('mistake'), warnings: findings('warning') }
 }

@@ -104,7 +104,7 @@ test('sqlite: an unfinished commit at the end of the log is no damage', async (t
   assert.ok(length > whole.length)
 })
 
-test('sqlite: a log that began anew over an older one is no damage, whoever writes to it meanwhile', async () => {
+test('sqlite: a log that began anew over an older one is no damage, also while other processes write to it', async () => {
   const dataDir = createTempDir()
   const writers = await startWriters(dataDir, undefined, 'r')
   for (let round = 0; round < 50; round++) {

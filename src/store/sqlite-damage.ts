@@ -63,7 +63,8 @@ function readHead(file: string): HighWaterMark {
 }
 
 /**
- * Lets a damaged database be used with what is left of it, and keeps copies of all files as they were. The lost revisions are never assigned again, so that whoever has seen them reads everything anew.
+ * Lets a damaged database be used with what is left of it, and keeps copies of all files as they were. The lost revisions
+ * are never assigned again, so that followers that have seen them read everything anew.
  */
 export function acceptLoss(
   dataDir: string,

@@ -152,7 +152,7 @@ const clients = {
 
 for (const client of PROTOCOLS)
   for (const service of PROTOCOLS)
-    test(`60 random transfers from ${client} to ${service} complete in both directions, and whoever dies is noticed`, async (t) => {
+    test(`60 random transfers from ${client} to ${service} complete in both directions, and a peer that dies is noticed`, async (t) => {
       const { seed, below: random } = createRandom()
       t.diagnostic(`SEED=${seed}`)
       const ended: Transfer[] = []

@@ -91,7 +91,7 @@ export async function findTokenFault(
     if (!issuers.includes(iss)) return 'its issuer is not accepted here'
     const isConfigured = keyUrls.length > 0
     const urls = isConfigured ? keyUrls : [await keySets.urlOfIssuer(iss, internal)]
-    // An issuer elsewhere must not lead to what only the account may reach.
+    // A foreign issuer must not lead to what only the account may reach.
     const key = keySets.keyOf(urls, isConfigured || isInternalUrl(iss) ? internal : undefined)
     await jwtVerify(text, key, {
       issuer: [...issuers],

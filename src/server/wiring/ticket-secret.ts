@@ -17,8 +17,8 @@ export interface TicketSecret {
 
 /**
  * Follows the secret of session tickets, which all processes share. A new one replaces it every 12 hours, and the earlier
- * ones are deleted: whoever gets the database and its key later cannot open recorded connections. While the database
- * cannot be reached, the last one stays.
+ * ones are deleted, so that a thief of the database and its key cannot decrypt connections recorded earlier. While the
+ * database cannot be reached, the last one stays.
  */
 export async function followTicketSecret(
   store: Store,
