@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { compose, type Duplex } from 'node:stream'
 import { fanOut } from '../base/fan-out.ts'
 import { newId } from '../base/id.ts'
+import type { ByteSource } from '../base/io/coalescing-writer.ts'
 import { type AppliedAction, AppliedActions } from './applied-actions.ts'
 import type { UpstreamTarget } from './backend.ts'
 import type { ClientConnection } from './connection.ts'
@@ -262,8 +263,9 @@ export abstract class Exchange {
 
   /** Accounts for bytes received from the upstream; they are credited to it as the client takes them. */
   accountReceived(bytes: number): void {
-    if (this.#heldResponse?.isRead) this.upstream?.consumed(bytes)
-    else if (this.#heldResponse === undefined && this.#transformWriter === undefined) this.account(bytes)
+    if (this.#heldResponse?.isRead || this.#replaced) this.upstream?.consumed(bytes)
+    else if (this.#heldResponse === undefined && this.#transformWriter === undefined)
+      this.account(bytes, this.upstream)
     else this.#uncredited += bytes
   }
 
@@ -384,7 +386,8 @@ export abstract class Exchange {
   protected abstract writeEnd(trailers: string): void
   /** True when the client should not be sent more before `onClientDrain`. */
   protected abstract get congested(): boolean
-  protected abstract account(bytes: number): void
+  /** Credits a source as the client takes bytes that come from it. */
+  protected abstract account(bytes: number, source: ByteSource | undefined): void
   protected abstract resetClient(): void
   /** Resumes reading the request body: the upstream is connected, or takes bytes again. */
   abstract resumeBody(): void
@@ -418,6 +421,7 @@ export abstract class Exchange {
         body.onWritten?.()
         return
       }
+      this.account(part.length, body)
       this.writeBody(part)
     }
   }
@@ -488,7 +492,7 @@ export abstract class Exchange {
   #sendHeld(held: HeldResponse): void {
     const bytes = held.take()
     if (this.#transformWriter === undefined && this.#uncredited > 0) {
-      this.account(this.#uncredited)
+      this.account(this.#uncredited, this.upstream)
       this.#uncredited = 0
     }
     if (bytes.length > 0) this.respondBody(bytes)
@@ -568,7 +572,7 @@ export abstract class Exchange {
       this.#creditUpstream()
       return
     }
-    this.account(this.#uncredited)
+    this.account(this.#uncredited, this.upstream)
     this.#uncredited = 0
   }
 

@@ -1,4 +1,5 @@
 import { hasResponseBody } from '../../base/http1-framing.ts'
+import type { ByteSource } from '../../base/io/coalescing-writer.ts'
 import { closeFrame } from '../../base/websocket-frame.ts'
 import type { ClientConnection } from '../connection.ts'
 import type { Core } from '../core.ts'
@@ -148,15 +149,15 @@ export class Http1Exchange extends Exchange {
     return this.#client.writer.congested
   }
 
-  protected account(bytes: number): void {
+  protected account(bytes: number, source: ByteSource | undefined): void {
     const { writer } = this.#client
     if (this.#closeFrame === 'sent') {
-      this.upstream?.consumed(bytes)
+      source?.consumed(bytes)
       return
     }
     // Bytes of an abandoned upstream must not be credited to the next one.
-    if (writer.source !== this.upstream) writer.creditAll()
-    writer.source = this.upstream
+    if (writer.source !== source) writer.creditAll()
+    writer.source = source
     writer.account(bytes)
   }
 

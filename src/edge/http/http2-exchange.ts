@@ -1,5 +1,5 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
-import { CoalescingWriter } from '../../base/io/coalescing-writer.ts'
+import { type ByteSource, CoalescingWriter } from '../../base/io/coalescing-writer.ts'
 import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import type { ClientConnection } from '../connection.ts'
@@ -116,10 +116,10 @@ export class Http2Exchange extends Exchange {
     return this.#writer.congested
   }
 
-  protected account(bytes: number): void {
+  protected account(bytes: number, source: ByteSource | undefined): void {
     // Bytes of an abandoned upstream must not be credited to the next one.
-    if (this.#writer.source !== this.upstream) this.#writer.creditAll()
-    this.#writer.source = this.upstream
+    if (this.#writer.source !== source) this.#writer.creditAll()
+    this.#writer.source = source
     this.#writer.account(bytes)
   }
 

@@ -43,6 +43,12 @@ export class HeaderFields {
     return this.#parse().length
   }
 
+  /** The length of all lines together. */
+  get length(): number {
+    if (this.#list === undefined) return this.#text!.length
+    return this.#list.reduce((length, { line }) => length + line.length, 0)
+  }
+
   /** The value of the first field of this lower-case name. */
   get(name: string): string | undefined {
     for (const field of this.#parse()) if (field.name === name) return field.value

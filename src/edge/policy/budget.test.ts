@@ -50,6 +50,34 @@ const ATTACKS: Readonly<Record<string, object>> = {
       { actions: [{ type: 'add-headers', config: { headers: { 'x-a': '${vars.a}' } } }] },
     ],
   },
+  'many fields of a response that are long together': {
+    on_http_response: [
+      {
+        actions: [
+          { type: 'set-vars', config: { vars: [{ a: 'x'.repeat(15_000) }] } },
+          ...Array.from({ length: 5 }, () => ({
+            type: 'add-headers',
+            config: { headers: { 'x-a': '${vars.a}' } },
+          })),
+        ],
+      },
+    ],
+  },
+  'a response of its own with fields that are long together': {
+    on_http_request: [
+      { actions: [{ type: 'set-vars', config: { vars: [{ a: 'x'.repeat(15_000) }] } }] },
+      {
+        actions: [
+          {
+            type: 'custom-response',
+            config: {
+              headers: Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`x-${n}`, '${vars.a}'])),
+            },
+          },
+        ],
+      },
+    ],
+  },
   'searches in many actions': {
     on_http_request: Array.from({ length: 20 }, () => ({
       actions: Array.from({ length: 20 }, () => ({

@@ -1,5 +1,6 @@
 import { HTTP_PROTOS, parseInternalUrl } from '../../base/endpoint-url.ts'
 import { errorMessage } from '../../base/error-message.ts'
+import type { ByteSource } from '../../base/io/coalescing-writer.ts'
 import { OutboundProblem } from '../../base/outbound/outbound.ts'
 import { forwardTo } from '../dispatch.ts'
 import { EdgeError } from '../errors.ts'
@@ -60,8 +61,8 @@ class InternalExchange extends Exchange {
     return this.#length > MAX_RESPONSE_BYTES
   }
 
-  protected account(bytes: number): void {
-    this.upstream?.consumed(bytes)
+  protected account(bytes: number, source: ByteSource | undefined): void {
+    source?.consumed(bytes)
   }
 
   protected get congested(): boolean {

@@ -7,6 +7,7 @@ import type { RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
 import { HeaderMap } from '../header-map.ts'
 import type { Implementation } from '../implement.ts'
+import { requireHeadLength } from './response.ts'
 
 type Headers = readonly (readonly [name: string, value: Template])[]
 
@@ -22,6 +23,7 @@ function addTo(fields: HeaderFields, headers: Headers, activation: Activation): 
     fields.add(name, value)
     added.set(name, [text])
   }
+  requireHeadLength(fields.length)
   return added
 }
 

@@ -1,7 +1,16 @@
 import { isJson } from '../../../base/is-json.ts'
 import type { Activation, Template } from '../../../policy/index.ts'
 import { fieldLine } from '../../message/own-fields.ts'
+import { MAX_RESPONSE_HEAD_BYTES } from '../../message/response-head.ts'
 import { PolicyFailure } from '../failure.ts'
+
+/** Fails for a head that is longer than one of an upstream may be: what visitors do not take of it takes memory. */
+export function requireHeadLength(length: number): void {
+  if (length > MAX_RESPONSE_HEAD_BYTES)
+    throw new PolicyFailure(
+      `the header fields become longer than the ${MAX_RESPONSE_HEAD_BYTES / 1024} KiB that a message may have`,
+    )
+}
 
 /** Header templates as field lines. */
 export function renderFields(
@@ -14,6 +23,7 @@ export function renderFields(
     if (line === undefined) throw new PolicyFailure(`the value of ${name} cannot be sent in a header`)
     fields += line
   }
+  requireHeadLength(fields.length)
   return fields
 }
 

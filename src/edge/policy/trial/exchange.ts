@@ -1,3 +1,4 @@
+import type { ByteSource } from '../../../base/io/coalescing-writer.ts'
 import type { ClientConnection } from '../../connection.ts'
 import { createDetachedCore } from '../../detached-core.ts'
 import { Exchange } from '../../exchange.ts'
@@ -66,7 +67,9 @@ export class TrialExchange extends Exchange {
   }
 
   protected writeEnd(): void {}
-  protected account(): void {}
+  protected account(bytes: number, source: ByteSource | undefined): void {
+    source?.consumed(bytes)
+  }
   protected touch(): void {}
   protected resetClient(): void {}
   writeInterim(): void {}
