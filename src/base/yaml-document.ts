@@ -1,7 +1,10 @@
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node } from 'yaml'
 
-/** Options of the parser for texts of others: its own look for repeated keys takes the square of their number. */
-export const LINEAR_PARSING = { prettyErrors: false, uniqueKeys: false } as const
+/**
+ * Options of the parser: its own look for repeated keys takes the square of their number, and it would write its warnings to the
+ * standard error of the process.
+ */
+export const LINEAR_PARSING = { prettyErrors: false, uniqueKeys: false, logLevel: 'error' } as const
 
 /** A mistake in a document, and where it is. */
 export class YamlMistake extends Error {

@@ -91,3 +91,17 @@ test('a key that occurs twice and an alias without a value are refused with thei
   )
   assert.throws(() => readPolicy('a: &a [1, *a]', ENDPOINT), /does not come after its value/)
 })
+
+test('a policy writes nothing to the standard error of the server', async (t) => {
+  const warnings: Error[] = []
+  const note = (warning: Error) => void warnings.push(warning)
+  process.on('warning', note)
+  t.after(() => process.off('warning', note))
+
+  for (const text of ['? [a]\n: 1', '%FOO\n---\na: 1', 'a: !foo 1'])
+    assert.throws(() => readPolicy(text, ENDPOINT), PolicyError)
+
+  // Warnings are emitted in the next tick.
+  await new Promise(setImmediate)
+  assert.deepEqual(warnings, [])
+})

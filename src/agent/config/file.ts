@@ -8,11 +8,14 @@ import {
   isScalar,
   isSeq,
   LineCounter,
+  type Pair,
   parseDocument,
   visit,
+  type YAMLMap,
 } from 'yaml'
 import { errorMessage } from '../../base/error-message.ts'
 import { describeFileError } from '../../base/file-error.ts'
+import { LINEAR_PARSING } from '../../base/yaml-document.ts'
 import { ConfigError } from './error.ts'
 import { version2, version3 } from './keys.ts'
 import type { ConfigProblem, Path, ShapeOutput } from './shape.ts'
@@ -54,9 +57,8 @@ export function parseYaml(
   const lines = new LineCounter()
   const document = parseDocument(source, {
     lineCounter: lines,
-    prettyErrors: false,
+    ...LINEAR_PARSING,
     merge: true,
-    logLevel: 'error',
   })
   const [first] = document.errors
   if (first) {
@@ -67,18 +69,28 @@ export function parseYaml(
       `Correct it with: adit config edit --config ${path}`,
     ])
   }
-  preserveSource(document, (offset) => {
+  preserveSource(document, (offset, reason) => {
     const { line } = lines.linePos(offset)
-    throw new ConfigError([`${path} line ${line}: a key must be a string, not a map or a list`])
+    throw new ConfigError([`${path} line ${line}: ${reason}`])
   })
-  return { document, lineOf: (keyPath) => lineOf(document, lines, keyPath) }
+  const pairs: PairIndex = new WeakMap()
+  return { document, lineOf: (keyPath) => lineOf(document, lines, keyPath, pairs) }
 }
 
 /** Keeps the source text of scalars: YAML turns `007` and `1e3` into numbers, but a name may be meant. */
-function preserveSource(document: Document, rejectKey: (offset: number) => never): void {
+function preserveSource(document: Document, rejectKey: (offset: number, reason: string) => never): void {
   visit(document, {
+    Map(_, { items }) {
+      const keys = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        if (keys.has(key.value)) rejectKey(key.range?.[0] ?? 0, 'Map keys must be unique')
+        keys.add(key.value)
+      }
+    },
     Pair(_, { key }) {
-      if (isCollection(key) || isAlias(key)) rejectKey(key.range?.[0] ?? 0)
+      if (isCollection(key) || isAlias(key))
+        rejectKey(key.range?.[0] ?? 0, 'a key must be a string, not a map or a list')
     },
     Scalar(position, node) {
       const { value, source } = node
@@ -144,11 +156,11 @@ function readVersion(document: Document): string | undefined {
 }
 
 /** The line of the last key of a path, or of its list item. */
-function lineOf(document: Document, lines: LineCounter, path: Path): number | undefined {
+function lineOf(document: Document, lines: LineCounter, path: Path, pairs: PairIndex): number | undefined {
   let keyNode: unknown
   let valueNode: unknown = document.contents
   for (const step of path) {
-    const child = descend(document, valueNode, step)
+    const child = descend(document, valueNode, step, pairs)
     if (!child) return undefined
     keyNode = child.keyNode
     valueNode = child.valueNode
@@ -161,21 +173,35 @@ function descend(
   document: Document,
   node: unknown,
   step: string | number,
+  pairs: PairIndex,
 ): { keyNode: unknown; valueNode: unknown } | undefined {
-  if (isAlias(node)) return descend(document, node.resolve(document), step)
+  if (isAlias(node)) return descend(document, node.resolve(document), step, pairs)
   if (isSeq(node)) {
     const item = node.items[Number(step)]
     return item === undefined ? undefined : { keyNode: item, valueNode: item }
   }
   if (!isMap(node)) return undefined
-  const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
+  const pair = pairsOf(node, pairs).get(String(step))
   if (pair) return { keyNode: pair.key, valueNode: pair.value }
   for (const { key, value } of node.items) {
     if (!isScalar(key) || typeof key.value !== 'symbol') continue
     for (const source of isSeq(value) ? value.items : [value]) {
-      const child = descend(document, source, step)
+      const child = descend(document, source, step, pairs)
       if (child) return child
     }
   }
   return undefined
+}
+
+/** The pairs of maps by their keys, once they are asked for: there may be as many mistakes as pairs. */
+type PairIndex = WeakMap<YAMLMap, ReadonlyMap<string, Pair>>
+
+function pairsOf(map: YAMLMap, index: PairIndex): ReadonlyMap<string, Pair> {
+  const known = index.get(map)
+  if (known !== undefined) return known
+  const pairs = new Map(
+    map.items.flatMap((pair) => (isScalar(pair.key) ? [[String(pair.key.value), pair]] : [])),
+  )
+  index.set(map, pairs)
+  return pairs
 }
