@@ -1,46 +1,15 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is what policies hold
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { fetchHost } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
+import { startBoundedServer } from '../support/bounded-server.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
-import { residentMiB } from '../support/process-memory.ts'
-import { startServerProcess } from '../support/server-process.ts'
-import { createTempDir } from '../support/temp-dir.ts'
 
 const NESTED_COUNTS = `${'(?:'.repeat(6)}${'){1000}'.repeat(6)}`
 /** Each of its matches reads the rest of the text. */
 const REREADING = 'a(?:(?:[^c]|[^d]|[^e]|[^f]|[^g]|[^h])*c)?'
 const HOST = 'hostile.adit.localhost'
-
-/** Many times what an attack takes, and a small part of what it took before it had a budget. */
-const MAX_CPU_MS = 3000
-const MAX_GROWTH_MIB = 200
-
-/** The processor time of a process so far: Linux counts it in hundredths of a second. */
-async function cpuMs(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  const [user, system] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13)
-  return (Number(user) + Number(system)) * 10
-}
-
-async function startServer(t: TestContext) {
-  const server = await startServerProcess(t, createTempDir())
-  const bounded = async <T>(name: string, attack: () => Promise<T>): Promise<T> => {
-    const [cpu, memory] = [await cpuMs(server.pid), await residentMiB(server.pid)]
-    const result = await attack()
-    const taken = (await cpuMs(server.pid)) - cpu
-    const growth = (await residentMiB(server.pid)) - memory
-    assert.ok(taken < MAX_CPU_MS, `${name} takes ${taken} ms`)
-    assert.ok(growth < MAX_GROWTH_MIB, `${name} takes ${growth} MiB`)
-    return result
-  }
-  return { server, bounded, call: createClient(server.url, server.apiKey) }
-}
 
 /** A policy that does this everywhere but at `/`, where it answers with its revision. */
 const policyOf = (type: string, config: object, revision = 0) =>
@@ -52,7 +21,7 @@ const policyOf = (type: string, config: object, revision = 0) =>
   })
 
 test('a reader cannot stop the server with a pattern in a filter', async (t) => {
-  const { server, bounded, call } = await startServer(t)
+  const { server, bounded, call } = await startBoundedServer(t)
   const user = await call.create('/bot_users', { name: 'reader' })
   await call('PATCH', `/bot_users/${user.id}`, { body: { role: 'read_only' } })
   const { token } = await call.create('/api_keys', { owner_id: user.id })
@@ -76,7 +45,7 @@ test('a reader cannot stop the server with a pattern in a filter', async (t) => 
 })
 
 test('policies with hostile patterns are rejected, or their requests are, and the server goes on', async (t) => {
-  const { server, bounded, call } = await startServer(t)
+  const { server, bounded, call } = await startBoundedServer(t)
   const url = `http://${HOST}`
   await call.create('/reserved_domains', { domain: HOST })
   const longPath = `/${'a'.repeat(7000)}`
