@@ -452,6 +452,39 @@ test('split cookie fields arrive as one field', async (t) => {
   assert.equal(cookie, 'a=1; b=2')
 })
 
+for (const [name, count, config] of [
+  ['a client that cancels 500 calls at once keeps its other streams', 500, {}],
+  [
+    'visitors of a proxy who cancel 3,000 requests do not end the streams of others',
+    3_000,
+    { trustedProxies: { isTrusted: () => true, field: 'x-forwarded-for' } },
+  ],
+] as const)
+  test(name, async (t) => {
+    const silent = await startHttp(t, (request, response) => {
+      if (request.url === '/') response.end('ok')
+      else response.write('begun')
+    })
+    const { connect } = await startSecure(t, createLocalTunnel(silent, { proto: 'https' }), config)
+    const session = connect()
+    const other = session.request({ ':path': '/other' })
+    let closed = false
+    other.on('error', () => {})
+    other.on('close', () => {
+      closed = true
+    })
+    await once(other, 'response')
+
+    for (let left = count; left > 0; left -= 25) {
+      const streams = Array.from({ length: 25 }, () => session.request({ ':path': '/cancelled' }))
+      await Promise.all(streams.map((stream) => once(stream, 'response')))
+      for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL)
+    }
+
+    assert.equal((await sendHttp2(session, { ':path': '/' })).body.toString(), 'ok')
+    assert.ok(!closed)
+  })
+
 test('a flood of resets closes that connection only', async (t) => {
   const upstream = await startHttp(t, (_request, response) => setTimeout(() => response.end('ok'), 20))
   const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))

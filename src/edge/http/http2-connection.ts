@@ -36,9 +36,13 @@ const SESSION_OPTIONS = {
   maxOutstandingPings: 10,
   maxSettings: 32,
   maxSessionMemory: 4,
-  streamResetBurst: 100,
-  streamResetRate: 10,
+  // Clients of gRPC reset every call that they cancel or that misses its deadline.
+  streamResetBurst: 1000,
+  streamResetRate: 33,
 }
+
+/** A proxy resets what its visitors cancel, and limits these by itself: one of them must not end the streams of the others. */
+const PROXY_SESSION_OPTIONS = { ...SESSION_OPTIONS, streamResetBurst: 100_000, streamResetRate: 10_000 }
 
 /** The highest stream id: a GOAWAY with it announces the shutdown without rejecting requests in flight. */
 const MAX_STREAM_ID = 2 ** 31 - 1
@@ -64,7 +68,10 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
     this.#connection = connection
     const scheme = connection.scheme === 'https' ? 'https' : 'http'
     this.#scheme = connection.isProxy === true ? undefined : scheme
-    this.#session = performServerHandshake(socket, SESSION_OPTIONS)
+    this.#session = performServerHandshake(
+      socket,
+      connection.isProxy === true ? PROXY_SESSION_OPTIONS : SESSION_OPTIONS,
+    )
     this.#windows = new Http2Windows({ session: this.#session, clock: core.clock, budget: core.windows })
     core.connections.add(this)
     core.timers.set(this, core.limits.head)
