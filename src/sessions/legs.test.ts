@@ -159,6 +159,21 @@ test('a leg that froze is left at once for one that answers, and closed after it
   assert.equal(served.closed(), false)
 })
 
+test('what is pooled on a leg that froze is outdated, also when no stream is opened', async (t) => {
+  const platform = await startPlatform(t, {
+    gateway: { minHeartbeatMs: 1, legTimes: { quietMs: 100, answerMs: 1 } },
+  })
+  const relay = await startRelay(t, platform.port)
+  const agent = await startAgent(t, platform, 1)
+  await agent.join(1, { port: relay.port, heartbeat: { intervalMs: 60_000, toleranceMs: 60_000 } })
+  const [tunnel] = platform.registry.tunnelsOf('ac_1')
+  const before = tunnel!.pathRevision
+
+  relay.freeze()
+
+  await eventually(() => tunnel!.pathRevision! > before)
+})
+
 /** Every leg counts as silent for too long. */
 const ALWAYS_QUIET = { quietMs: -1 }
 
@@ -190,7 +205,7 @@ test('a stream does not wait for a leg that is far away, and is outdated once th
   )
 
   await eventually(() => tunnel!.pathRevision > before)
-  assert.equal(legs!.all[0]!.suspect, false)
+  await eventually(() => !legs!.all[0]!.suspect)
   assert.deepEqual(countsOf(agent), [0])
 })
 

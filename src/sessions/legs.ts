@@ -21,9 +21,11 @@ export interface LegTimes {
   readonly idleMs: number
   /** Legs with a shorter round trip than this are filled one after the other, and may take as long to answer. */
   readonly shortRoundTripMs: number
+  /** A leg that takes longer for its sign of life is left by the connections that are pooled on it. */
+  readonly answerMs: number
 }
 
-const TIMES: LegTimes = { quietMs: 2000, idleMs: 300_000, shortRoundTripMs: 10 }
+const TIMES: LegTimes = { quietMs: 2000, idleMs: 300_000, shortRoundTripMs: 10, answerMs: 1000 }
 
 /**
  * So many streams share a leg before the next one is used. Streams that share a leg share its records and system calls,
@@ -96,10 +98,15 @@ export class Leg implements LegView {
     return this.#check !== undefined
   }
 
-  /** Asks the agent for a sign of life; streams prefer other legs until it comes. Without one the leg is closed. */
-  check(now: number, onAnswer: () => void): void {
+  /**
+   * Asks the agent for a sign of life; streams prefer other legs until it comes. `onLate` is called when it takes longer than
+   * `answerMs`. Without one the leg is closed.
+   */
+  check(now: number, answerMs: number, onAnswer: () => void, onLate: () => void): void {
     if (this.#check !== undefined) return
+    const late = setTimeout(onLate, answerMs).unref()
     const answer = this.session.probe(this.#toleranceMs).then((alive) => {
+      clearTimeout(late)
       this.#check = undefined
       if (alive) onAnswer()
       else this.session.destroy(new HeartbeatTimeout(this.#toleranceMs))
@@ -122,8 +129,8 @@ export class Legs {
   #windows: WindowBudget | undefined
   #lastOpenedAt = 0
   #revision = 0
-  /** Whether a stream took another way because no leg answered for sure. */
-  #hasDetours = false
+  /** Whether the next answer of a leg opens a better way: streams took a detour, or are on a leg that does not answer. */
+  #awaitsAnswer = false
   #idleTimer: NodeJS.Timeout | undefined
 
   constructor(options: LegsOptions) {
@@ -141,8 +148,12 @@ export class Legs {
     return this.#legs
   }
 
-  /** Grows when new streams may take a better way than those that are open: a leg was added, or answers after a detour. */
+  /**
+   * Grows when new streams may take a better way than those that are open: a leg was added, answers after a detour, or does
+   * not answer while another way is there. Who asks is about to use an open stream, so that legs that were silent are checked.
+   */
   get revision(): number {
+    if (this.#legs.length > this.#options.minLegs) this.#checkQuiet(this.#options.clock.monotonic())
     return this.#revision
   }
 
@@ -227,7 +238,7 @@ export class Legs {
   }
 
   #openDetour(detour: () => ByteStream): ByteStream {
-    this.#hasDetours = true
+    this.#awaitsAnswer = true
     return detour()
   }
 
@@ -236,16 +247,32 @@ export class Legs {
     if (best === undefined) return undefined
     const now = this.#options.clock.monotonic()
     this.#lastOpenedAt = now
-    for (const leg of this.#legs) {
-      if (now - leg.session.lastReceivedAt > this.#times.quietMs) leg.check(now, () => this.#onAnswer())
-      if (this.#isBetter(leg, best)) best = leg
-    }
+    this.#checkQuiet(now)
+    for (const leg of this.#legs) if (this.#isBetter(leg, best)) best = leg
     return best
   }
 
+  #checkQuiet(now: number): void {
+    const { quietMs, answerMs } = this.#times
+    for (const leg of this.#legs)
+      if (now - leg.session.lastReceivedAt > quietMs)
+        leg.check(
+          now,
+          answerMs,
+          () => this.#onAnswer(),
+          () => this.#onLate(),
+        )
+  }
+
+  #onLate(): void {
+    const hasDetour = this.#options.minLegs === 0
+    if (hasDetour || this.#legs.some(({ suspect }) => !suspect)) this.#revision++
+    else this.#awaitsAnswer = true
+  }
+
   #onAnswer(): void {
-    if (!this.#hasDetours) return
-    this.#hasDetours = false
+    if (!this.#awaitsAnswer) return
+    this.#awaitsAnswer = false
     this.#revision++
   }
 
