@@ -45,6 +45,31 @@ test('a head that trickles in is rejected at the head timeout, with and without 
   }
 })
 
+test('2,000 heads that trickle in at once are all cut at the head timeout, and another client is served (P19)', async (t) => {
+  const upstream = await startHttp(t, (_request, response) => response.end('served'))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
+    limits: shortLimits,
+    maxConnections: 4000,
+  })
+  // One address may hold as many connections as are free, so several do.
+  const clients = Array.from({ length: 2000 }, (_, index) =>
+    openRawClient(t, port, `127.0.1.${1 + (index % 8)}`),
+  )
+  for (const client of clients) client.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\nX: `)
+  const timer = setInterval(() => {
+    for (const client of clients) if (client.text === '') client.write('a')
+  }, 100)
+  t.after(() => clearInterval(timer))
+
+  const other = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await other.untilText('served')
+  for (const client of clients) {
+    await client.untilClosed()
+    // A byte that it sends after the response can reset the connection before the response is read.
+    assert.ok(/^HTTP\/1\.1 408 /.test(client.text) || client.error?.code === 'ECONNRESET', client.text)
+  }
+})
+
 test('a silent connection and one idle after a request are closed', async (t) => {
   const upstream = await startHttp(t, (_request, response) => response.end('ok'))
   const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
