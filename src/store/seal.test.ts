@@ -21,6 +21,20 @@ test('the same text never seals to the same value', () => {
   assert.ok([...sealed].every((each) => !each.includes('secret')))
 })
 
+test('10,000 values are sealed and unsealed, each in its own context', (t) => {
+  const contexts = Array.from({ length: 10_000 }, (_, number) => ({ ...context, id: `th_${number}` }))
+  const startedAt = performance.now()
+
+  const sealed = contexts.map((each) => seal(key, each, each.id))
+  const unsealed = contexts.map((each, number) => unseal(find, each, sealed[number]!))
+
+  t.diagnostic(`${Math.round(performance.now() - startedAt)} ms`)
+  assert.deepEqual(
+    unsealed,
+    contexts.map(({ id }) => id),
+  )
+})
+
 test('a sealed value unseals only in its own context', () => {
   const sealed = seal(key, context, 'secret')
   const elsewhere = [
