@@ -15,6 +15,7 @@ import {
 } from '../../test/support/samples.ts'
 import { recordVisitor } from '../../test/support/visitors.ts'
 import { type Resource, resources } from '../resources/index.ts'
+import type { Sql, SqlValue } from '../store/sql.ts'
 import { operations } from './all-operations.ts'
 import { routes } from './all-routes.ts'
 
@@ -152,9 +153,41 @@ test('reads respond with their status in both dialects', async (t) => {
   }
 })
 
+/** Records statements; the function returned takes those since its last call that look for an id of a path in the other account. */
+function recordStatements({
+  store: { engine },
+  otherAccount: { accountId },
+}: TestApi): (path: string) => string[] {
+  let statements: { readonly text: string; readonly values: readonly SqlValue[] }[] = []
+  const record = (sql: Sql) => {
+    for (const method of ['get', 'all', 'tuples', 'scan', 'run'] as const) {
+      const send = sql[method].bind(sql) as (...statement: unknown[]) => never
+      sql[method] = (text: string, ...values: SqlValue[]) => {
+        if (values.includes(accountId)) statements.push({ text, values })
+        return send(text, ...values)
+      }
+    }
+  }
+  record(engine.reader)
+  const begin = engine.begin.bind(engine)
+  engine.begin = async (...options) => {
+    const transaction = await begin(...options)
+    record(transaction)
+    return transaction
+  }
+  return (path) => {
+    const ids = path.split('/').filter((part) => /_[0-9A-Za-z]{27}$/.test(part))
+    const taken = statements.filter(({ values }) => values.some((value) => ids.includes(String(value))))
+    statements = []
+    return taken.map(({ text }) => text)
+  }
+}
+
 for (const engine of Object.keys(engines))
   test(`another account finds nothing of this one on any route, on ${engine} (P39)`, async (t) => {
     const { api, online } = await start(t, engine)
+    const takeStatements = recordStatements(api)
+    let lookups = 0
     const samplePaths = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url), () =>
       recordVisitor(api),
     )
@@ -165,17 +198,22 @@ for (const engine of Object.keys(engines))
       const body = await createBody(route, api.callAsOther)
       const options = body === undefined ? {} : { body }
       if (path !== route.path) {
+        takeStatements(path)
         const answer = await assertRejected(api, () => api.callAsOther(route.method, path, options), {
           status: 404,
           what,
         })
         // The response is the same as for an id that never existed, so it does not reveal which ids exist.
         const invented = path.replace(/_[0-9A-Za-z]{27}/g, `_${'0'.repeat(27)}`)
+        const statements = takeStatements(path)
         const missing = await api.callAsOther(route.method, invented, options)
         const withoutIds = (text: string) => text.replace(/_[0-9A-Za-z]{27}/g, '')
         assert.equal(missing.status, 404, what)
         assert.equal(missing.body.error_code, answer.body.error_code, what)
         assert.equal(withoutIds(missing.body.msg), withoutIds(answer.body.msg), what)
+        // Nor does its time: both are looked for with the same statements.
+        assert.deepEqual(takeStatements(invented), statements, what)
+        lookups += statements.length
       } else if (route.id === 'account.export') {
         const { body: own } = await api.call('GET', path)
         const { body: seen } = await api.callAsOther('GET', path)
@@ -198,6 +236,7 @@ for (const engine of Object.keys(engines))
         assert.ok(!seen[key].some(({ id }: Body) => ids.has(id)), `${path} shows what is another account's`)
       }
     }
+    assert.ok(lookups > 100, `only ${lookups} statements look for an id`)
   })
 
 test('another account cannot refer to anything of this one in a body (P39)', async (t) => {
