@@ -8,16 +8,21 @@ import { after, before, suite, type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/base/version.ts'
+import { startAgent } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startLightAgents } from '../support/light-agents.ts'
+import { startHttp } from '../support/local-server.ts'
 import type { Credentials } from '../support/platform.ts'
+import { createSecondAccount } from '../support/second-account.ts'
+import { requestHost } from '../support/steady-load.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 /** Few enough to fill a listener: 128 clients each for HTTP, HTTPS and TCP ports, 81 clients of the API. */
 const OPEN_FILES = 1024
 /** Connections that the greedy sources try to hold in total. */
 const ATTEMPTED_CONNECTIONS = 480
+const HOST = 'app.adit.localhost'
 const SOURCE_COUNTS = [1, 2, 8, 12]
 
 interface Listener {
@@ -140,6 +145,27 @@ test('a single account may hold most of the sessions, and most of the further le
   await once(request, 'response')
 
   await eventually(async () => (await countLegs(credentials)) === 50 + 16)
+})
+
+test('an account that holds all sessions it may, and asks for more, costs no request of another', async (t) => {
+  const env = cleanEnv(createTempDir())
+  // Room for 66 sessions, of which an account may hold 61.
+  const credentials = await startServer(t, env, 320, ['--workers', '1', '--dns-addr', 'false'])
+  const other = await createSecondAccount({
+    dataDir: env.ADIT_DATA_DIR!,
+    databaseUrl: undefined,
+    credentials,
+  })
+  const agents = startLightAgents(t, credentials, 80)
+  await eventually(() => agents.online >= 61)
+
+  const upstream = await startHttp(t, (_request, response) => response.end('served'))
+  const agent = await startAgent(t, { credentials }, other.authtoken)
+  await agent.forward({ addr: upstream, url: `http://${HOST}` })
+
+  for (let request = 0; request < 300; request++)
+    assert.equal(await requestHost(portOf(credentials.http_url), HOST), '200')
+  assert.ok(agents.online < 66, `${agents.online} sessions of one account`)
 })
 
 /** The legs of all sessions of the account. */

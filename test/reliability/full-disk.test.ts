@@ -4,9 +4,15 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClient } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { mountSmallDisk } from '../support/full-disk.ts'
+import { startHttp } from '../support/local-server.ts'
+import { httpPortOf, startLeggedAgent } from '../support/rolling-restart.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { startLoad } from '../support/steady-load.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+
+const HOST = 'app.adit.localhost'
 
 for (const [state, method] of [
   ['stopped', 'stop'],
@@ -38,6 +44,33 @@ for (const [state, method] of [
     await disk.free()
     await callAgain.create('/ip_policies', { description: 'after it' })
     await second.stop()
+  })
+
+for (const workers of [1, 2])
+  test(`with ${workers} workers, a full disk that rejects writes fails no request under load (P4)`, async (t) => {
+    const disk = await mountSmallDisk(t, 64)
+    if (disk === undefined) return
+    const server = await startServerProcess(t, join(disk.path, 'data'), ['--workers', String(workers)])
+    const call = createClient(server.url, server.apiKey)
+    const upstream = await startHttp(t, (_request, response) => response.end('served'))
+    await startLeggedAgent(t, server, { upstream, host: HOST })
+    const load = startLoad(t, { host: HOST, perSecond: 200, ports: () => [httpPortOf(server)] })
+    const sendMore = (requests: number) => {
+      const before = load.sent
+      return eventually(() => load.sent >= before + requests)
+    }
+    await sendMore(100)
+
+    await disk.fill()
+
+    assert.equal((await call('POST', '/ip_policies', { body: {} })).status, 503)
+    await sendMore(500)
+    assert.equal((await call('POST', '/ip_policies', { body: {} })).status, 503)
+    await disk.free()
+    await call.create('/ip_policies', {})
+    await sendMore(100)
+    const { total, failed, counts } = await load.stop()
+    assert.equal(failed, 0, `${failed} of ${total} failed: ${JSON.stringify(counts)}`)
   })
 
 test('the first start on a full disk fails with one error message and exit code 1', async (t) => {
