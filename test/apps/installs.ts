@@ -80,6 +80,29 @@ export async function installPython(
   return { bin, script }
 }
 
+/** Installs packages of PyPI that need Python 2; returns the environment in which their commands, in `bin`, run. */
+export async function installPython2(
+  t: TestContext,
+  ...packages: string[]
+): Promise<{ bin: string; env: Record<string, string> } | undefined> {
+  const dir = await installOnce(t, packages, (target) => [
+    [
+      ...([
+        'env',
+        `PYTHONUSERBASE=${target}`,
+        'python2.7',
+        '-m',
+        'pip',
+        'install',
+        '--quiet',
+        '--user',
+      ] as const),
+      ...packages,
+    ],
+  ])
+  return dir === undefined ? undefined : { bin: join(dir, 'bin'), env: { PYTHONUSERBASE: dir } }
+}
+
 /** Builds a program of a Go module and returns its path. */
 export async function installGo(
   t: TestContext,

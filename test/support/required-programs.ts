@@ -22,6 +22,7 @@ const PACKAGES = {
   mvn: 'maven',
   nginx: 'nginx',
   pgbench: 'postgresql',
+  'python2.7': undefined,
   python3: 'python3-venv',
   rclone: 'rclone',
   'redis-server': 'redis-server',
