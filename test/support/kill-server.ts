@@ -4,7 +4,9 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from './api.ts'
 import { checkTables } from './check-tables.ts'
+import { eventually } from './eventually.ts'
 import { openStoreOf } from './open-store.ts'
+import { startPostgres } from './postgres.ts'
 import { createRandom } from './random.ts'
 import { startServerProcess } from './server-process.ts'
 import { createTempDir } from './temp-dir.ts'
@@ -61,8 +63,45 @@ export async function killUnderWriters(t: TestContext, options: KillOptions): Pr
   )
   assert.ok(history.acknowledged >= writes, `only ${history.acknowledged} writes`)
   await checkTables(tables)
+  await checkAudit(dataDir, databaseUrl)
+}
+
+async function checkAudit(dataDir: string, databaseUrl: string | undefined): Promise<void> {
   const store = await openStoreOf({ dataDir, databaseUrl })
   const [account] = await store.scan('accounts', { limit: 1 })
   assert.equal(await store.verifyAudit(account!.id), undefined, 'the audit chain is intact')
   await store.close()
+}
+
+/** Kills all processes of PostgreSQL repeatedly under concurrent writers; the server goes on. Every acknowledged write must survive (P2). */
+export async function killDatabaseUnderWriters(
+  t: TestContext,
+  { kills, writers, writes }: Omit<KillOptions, 'databaseUrl'>,
+): Promise<void> {
+  const random = createRandom()
+  t.diagnostic(`SEED=${random.seed}`)
+  const postgres = await startPostgres()
+  t.after(() => postgres.dispose())
+  const dataDir = createTempDir()
+  const history = new WriteHistory(random)
+  const server = await startServerProcess(t, dataDir, [...API_ONLY, '--database-url', postgres.url])
+  const call = createClient(server.url, server.apiKey)
+
+  for (let kill = 1; kill <= kills; kill++) {
+    const writing = Array.from({ length: writers }, async () => {
+      while (await history.step(call));
+    })
+    while (history.acknowledged < (writes * kill) / kills) await delay(5)
+    await delay(random.below(50))
+    await postgres.kill()
+    await Promise.all(writing)
+    await postgres.start()
+    await eventually(async () => (await call('GET', '/readyz')).status === 200)
+    await history.verify(call)
+    await checkTables({ url: postgres.url })
+  }
+
+  await server.stop()
+  t.diagnostic(`${history.acknowledged} acknowledged writes`)
+  await checkAudit(dataDir, postgres.url)
 }

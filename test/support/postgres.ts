@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -17,6 +17,8 @@ export interface PostgresServer {
   /** Its data directory, for tests that inspect the files. */
   readonly dataDir: string
   stop(): Promise<void>
+  /** Ends all its processes at once, like a crash of the machine's software. */
+  kill(): Promise<void>
   start(): Promise<void>
   /** Stops it and removes its files. */
   dispose(): Promise<void>
@@ -119,6 +121,14 @@ export async function startPostgres(
       child.ref()
       // Fast shutdown: closes connections, loses nothing.
       child.kill('SIGINT')
+      await ended
+    },
+    async kill() {
+      const processes = readFileSync(`/proc/${child!.pid}/task/${child!.pid}/children`, 'utf8')
+      const ended = once(child!, 'exit')
+      child!.ref()
+      child!.kill('SIGKILL')
+      for (const pid of processes.trim().split(' ')) process.kill(Number(pid), 'SIGKILL')
       await ended
     },
     async dispose() {

@@ -45,7 +45,7 @@ export class WriteHistory {
     return this.#objects
   }
 
-  /** One call of a writer. Returns false once the server does not respond any more. */
+  /** One call of a writer. Returns false once the server or its database does not respond any more. */
   async step(call: ApiClient): Promise<boolean> {
     const random = this.#random
     const alive = this.#objects.filter(
@@ -117,10 +117,11 @@ export class WriteHistory {
   }
 }
 
-/** The response, or undefined when the server died first. */
+/** The response, or undefined when the server or its database died first. */
 async function sendOrUndefined(call: Promise<TestResponse>): Promise<TestResponse | undefined> {
   try {
-    return await call
+    const response = await call
+    return response.status === 503 ? undefined : response
   } catch {
     return undefined
   }
