@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-
-const root = join(import.meta.dirname, '..', '..')
+import { runTests } from '../support/run-tests.ts'
 
 /**
  * The attacks that `npm test` runs on one node with SQLite. Here each platform is two nodes on PostgreSQL: visitors use one,
@@ -32,13 +27,7 @@ const ATTACKS: Readonly<Record<string, readonly string[]>> = {
 
 for (const [name, files] of Object.entries(ATTACKS))
   test(`attacks fail on two nodes with PostgreSQL as on one: ${name}`, async () => {
-    const child = spawn(
-      process.execPath,
-      ['--test', '--test-concurrency=1', '--test-reporter=spec', ...files],
-      // Otherwise the child detects the parent test runner and reports in its internal format.
-      { cwd: root, env: { ...process.env, TEST_NODES: '2', NODE_TEST_CONTEXT: undefined } },
-    )
-    const [[code], output] = await Promise.all([once(child, 'exit'), text(child.stdout)])
+    const { code, output } = await runTests(files, { TEST_NODES: '2' })
 
     assert.equal(code, 0, output)
     assert.match(output, /pass [1-9]/)

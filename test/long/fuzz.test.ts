@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { runTests } from '../support/run-tests.ts'
 
 const SECONDS = process.env.FUZZ_SECONDS ?? '60'
 const root = join(import.meta.dirname, '..', '..')
@@ -28,6 +26,7 @@ const PARSERS: Readonly<Record<string, string>> = {
   'certificate requests': 'src/certs/x509/certificate-request.test.ts',
   'requests of Kubernetes clusters': 'src/edge/kubernetes/connection-messages.test.ts',
   'SAML messages and metadata': 'src/edge/login/xml-fuzz.test.ts',
+  'patterns of filters and policies': 'src/base/linear-pattern.test.ts',
   cookies: 'src/dashboard/cookie.test.ts',
   'WebSocket frames': 'src/agent/inspector/websocket-scanner.test.ts',
 }
@@ -42,13 +41,7 @@ test('every fuzz test is in the list', async () => {
 
 for (const [parser, file] of Object.entries(PARSERS))
   test(`${parser}: ${SECONDS} s of damaged input for each test do no harm (P58)`, async (t) => {
-    const child = spawn(
-      process.execPath,
-      ['--test', '--test-reporter=spec', file],
-      // Otherwise the child detects the parent test runner and reports in its internal format.
-      { cwd: root, env: { ...process.env, FUZZ_SECONDS: SECONDS, NODE_TEST_CONTEXT: undefined } },
-    )
-    const [[code], output] = await Promise.all([once(child, 'exit'), text(child.stdout)])
+    const { code, output } = await runTests([file], { FUZZ_SECONDS: SECONDS })
 
     for (const [, seed] of output.matchAll(/seed[ =](\d+)/gi)) t.diagnostic(`SEED=${seed}`)
     assert.equal(code, 0, output)
