@@ -19,17 +19,32 @@ const MAX_BYTES = { adit: 120e6, 'adit-agent': 30e6 } as const
 type PackageName = keyof typeof MAX_BYTES
 
 let scratch: string
-const tarballs: Partial<Record<PackageName, string>> = {}
+let tarballs: Record<PackageName, string>
 
-before(async () => {
-  scratch = createTempDir()
+/** Builds the packages; returns their tarballs in the directory. */
+async function pack(directory: string): Promise<typeof tarballs> {
   execFileSync(process.execPath, [join(root, 'scripts', 'build.ts')], { stdio: 'pipe' })
-  execFileSync('npm', ['pack', '.', './dist/adit-agent', '--pack-destination', scratch], {
+  execFileSync('npm', ['pack', '.', './dist/adit-agent', '--pack-destination', directory], {
     cwd: root,
     stdio: 'pipe',
   })
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  for (const name of ['adit', 'adit-agent'] as const) tarballs[name] = join(scratch, `${name}-${version}.tgz`)
+  return {
+    adit: join(directory, `adit-${version}.tgz`),
+    'adit-agent': join(directory, `adit-agent-${version}.tgz`),
+  }
+}
+
+before(async () => {
+  scratch = createTempDir()
+  tarballs = await pack(scratch)
+})
+
+test('another build gives the same packages, byte for byte (P60)', async () => {
+  const again = await pack(createTempDir())
+
+  for (const name of ['adit', 'adit-agent'] as const)
+    assert.ok((await readFile(tarballs[name])).equals(await readFile(again[name])), name)
 })
 
 /** The directory of a `node` program of this version. */
@@ -61,7 +76,7 @@ async function installGlobally(name: PackageName, nodeDir: string) {
   const home = createTempDir()
   const env = environment(nodeDir, home)
   const prefix = join(home, 'prefix')
-  execFileSync('npm', ['install', '--global', '--prefix', prefix, tarballs[name]!], { env, stdio: 'pipe' })
+  execFileSync('npm', ['install', '--global', '--prefix', prefix, tarballs[name]], { env, stdio: 'pipe' })
   return { home, env, prefix, adit: join(prefix, 'bin', 'adit') }
 }
 
@@ -72,7 +87,7 @@ async function createProject(env: Record<string, string>, main: string): Promise
   await writeFile(join(project, 'main.ts'), main)
   const run = (program: string, args: string[]) =>
     execFileSync(program, args, { cwd: project, env, stdio: 'pipe' })
-  run('npm', ['install', tarballs.adit!])
+  run('npm', ['install', tarballs.adit])
   // The defaults of a project without Node's types, and declarations are checked too.
   run(join(root, 'node_modules', '.bin', 'tsc'), [
     ...['--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,dom', '--types', ''],
@@ -199,7 +214,7 @@ for (const version of REJECTED) {
   test(`Node ${version} is rejected with one sentence`, async () => {
     const nodeDir = await installNode(version)
     const home = createTempDir()
-    execFileSync('tar', ['-xzf', tarballs.adit!, '-C', home])
+    execFileSync('tar', ['-xzf', tarballs.adit, '-C', home])
 
     const { status, stderr, stdout } = spawnSync(
       join(nodeDir, 'node'),
