@@ -16,7 +16,7 @@ import { startServerProcess } from '../support/server-process.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const NAMES = ['one', 'two', 'three']
-const OUTAGES_S = [3, 12, 60, 600]
+const OUTAGES_S = [3, 12, 60, 600, 1800]
 /** Everything works again this long after the database is back. */
 const RECOVERY_MS = 5000
 /** Longer than the lifetime of node rows, so that an effect of the outage on them shows. */
