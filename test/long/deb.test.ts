@@ -21,12 +21,25 @@ const MANAGER_FILES =
 
 const skip = reasonToSkip('debootstrap', 'unshare', 'dpkg-deb', 'systemd-analyze')
 
+function build(flags: readonly string[], environment: Readonly<Record<string, string>> = {}): void {
+  execFileSync(process.execPath, [join(root, 'scripts', 'build-deb.ts'), '--fast', ...flags], {
+    stdio: 'inherit',
+    env: { ...process.env, ...environment },
+  })
+}
+
 before(() => {
   if (skip) return
-  const prebuilt = process.env.DEB_NO_BUILD === undefined ? [] : ['--no-build']
-  execFileSync(process.execPath, [join(root, 'scripts', 'build-deb.ts'), '--fast', ...prebuilt], {
-    stdio: 'inherit',
+  build(process.env.DEB_NO_BUILD === undefined ? [] : ['--no-build'])
+})
+
+test('packages with the same SOURCE_DATE_EPOCH are the same, byte for byte (P60)', { skip }, () => {
+  const [first, second] = [1, 2].map(() => {
+    build(['--no-build'], { SOURCE_DATE_EPOCH: '1700000000' })
+    return readFileSync(deb)
   })
+
+  assert.ok(first!.equals(second!))
 })
 
 function installPackage(t: TestContext): DebianRoot {

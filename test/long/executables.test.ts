@@ -25,10 +25,12 @@ const built = join(directory, `adit-${VERSION}-linux-x64`)
 const NEXT = VERSION.replace(/\d+$/, (patch) => String(Number(patch) + 1))
 const MAX_ADDED_BYTES = 25e6
 
-before(() => {
+function build(): void {
   const script = join(root, 'scripts', 'build-executables.ts')
   execFileSync(process.execPath, [script, '--no-compress', 'linux-x64'], { stdio: 'inherit' })
-})
+}
+
+before(build)
 
 /** Copies the executable to an empty home directory, away from the checkout. */
 function installExecutable() {
@@ -43,6 +45,14 @@ test('an executable is its runtime and at most 25 MB', () => {
   const added = statSync(built).size - statSync(fetchRuntime('linux-x64', runtimes)).size
 
   assert.ok(added < MAX_ADDED_BYTES, `${added} bytes`)
+})
+
+test('another build gives the same executable, byte for byte (P60)', () => {
+  const first = readFileSync(built)
+
+  build()
+
+  assert.ok(readFileSync(built).equals(first))
 })
 
 test('its commands need no files beside it', async (t) => {
