@@ -11,13 +11,14 @@ import type { Engine, Query, Sql } from './sql.ts'
 import type { SettingOptions, Store } from './store.ts'
 import { CallTransaction } from './transaction.ts'
 import { openVault, settingSealContext, type Vault } from './vault.ts'
-import { type CallBody, WriteQueue } from './write-queue.ts'
+import { type CallBody, WriteQueue, withTimeout } from './write-queue.ts'
 
 /** The setting with the sealed key of the audit chain; a rotation of the master key rewraps it last. */
 export const AUDIT_KEY_SETTING = 'store.audit_key'
 const PRUNE_BATCH_SIZE = 5_000
 /** The setting that the write probe updates. */
 const PROBE_SETTING = 'store.probe'
+const PROBE_TIMEOUT_MS = 5_000
 
 /** A store with the access to its engine that key rotation needs; other parts see it as a `Store`. */
 export interface DurableStore extends Store {
@@ -25,7 +26,7 @@ export interface DurableStore extends Store {
   readonly vault: Vault
   /** Runs a read on the database, or on the fallback copy while the database is unavailable. */
   readonly query: Query
-  /** Readiness check: throws when writes cannot be made durable. Probes with a write only after a write has failed. */
+  /** Readiness check: throws when writes cannot be made durable, or hang. Probes with a write only after a write has failed. */
   checkWritable(): Promise<void>
   /** Resolves once every follower has what is committed now, by this or another process. */
   catchUp(): Promise<void>
@@ -114,8 +115,11 @@ export async function createDurableStore(options: {
       await readHead(sql)
     },
     async checkWritable() {
+      const { hang } = queue
+      if (hang !== undefined) throw hang
       await engine.checkSpace?.()
-      if (queue.failure !== undefined) await probe()
+      // A prober waits for seconds, a write to a disk that hangs for ever.
+      if (queue.failure !== undefined) await withTimeout(PROBE_TIMEOUT_MS, probe())
     },
     close() {
       closing ??= queue.close().then(() => {

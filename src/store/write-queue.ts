@@ -11,6 +11,8 @@ const MAX_CALLS_IN_GROUP = 64
 const MAX_GROUP_MS = 20
 const CALL_TIMEOUT_MS = 5_000
 const MAX_QUEUED_CALLS = 10_000
+// Longer than a commit takes on a slow disk, those of other processes before it included.
+const MAX_GROUP_SECONDS = 30
 const MAX_CACHED_CHAINS = 1_000
 
 /** The body of a call: gets statements that are valid until it ends, and the group it joins. */
@@ -35,6 +37,7 @@ export class WriteQueue {
   #drainTask: Promise<void> | undefined
   #closed = false
   #failure: StoreUnavailable | undefined
+  #groupStartedAt: number | undefined
 
   constructor(engine: Engine, onCommit: () => void) {
     this.#engine = engine
@@ -46,8 +49,20 @@ export class WriteQueue {
     return this.#failure
   }
 
+  /**
+   * What to say while the group in flight takes too long, on a disk that hangs or in a thread that does. Whether it is durable
+   * is not known, so its calls are not settled, and what hangs is not ended.
+   */
+  get hang(): StoreUnavailable | undefined {
+    const seconds = Math.floor((performance.now() - (this.#groupStartedAt ?? Infinity)) / 1000)
+    if (seconds < MAX_GROUP_SECONDS) return undefined
+    return new StoreUnavailable(`The database has not confirmed a write for ${seconds} s: its disk may hang.`)
+  }
+
   submit<T>(body: CallBody<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('The store is closed.'))
+    const { hang } = this
+    if (hang !== undefined) return Promise.reject(hang)
     if (this.#pending.length >= MAX_QUEUED_CALLS) {
       return Promise.reject(
         new StoreUnavailable('Too many writes are waiting for the database; try again shortly.'),
@@ -69,7 +84,9 @@ export class WriteQueue {
     while (this.#pending.length > 0) {
       // Callers just settled, and requests arriving on sockets, can still join the next group.
       await new Promise(setImmediate)
+      this.#groupStartedAt = performance.now()
       await this.#runGroup()
+      this.#groupStartedAt = undefined
     }
     this.#drainTask = undefined
   }
@@ -172,7 +189,8 @@ async function finishGroup(transaction: WriteTransaction, group: CommitGroup): P
   await transaction.commit(revision > transaction.head.revision)
 }
 
-async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
+/** Rejects with `StoreUnavailable` if the work of a write takes longer. */
+export async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new StoreUnavailable(`The write took longer than ${ms / 1000} s.`)), ms)
