@@ -410,7 +410,7 @@ export const subcommands: readonly Subcommand[] = [
     async run(_args, settings, switches) {
       if (settings.databaseUrl !== undefined)
         throw new CommandFailure('A PostgreSQL database is repaired with its own tools, or from a backup.')
-      const { describeLoss, repairDatabase } = await loadStore()
+      const { describeLoss, acceptLoss } = await loadStore()
       await requireDatabase(settings)
       const { dataDir } = settings
       const loss = describeLoss(dataDir)
@@ -423,7 +423,7 @@ export const subcommands: readonly Subcommand[] = [
           `${loss}. Restore a backup into an empty data directory (adit server restore), or go on without what is missing: adit server repair --accept-loss`,
         )
       const name = `damaged-${formatTimestamp(systemClock.now()).replaceAll(':', '-')}`
-      repairDatabase(dataDir, name)
+      acceptLoss(dataDir, name)
       print(
         `The database is used again as it is: ${loss}. All files as they were are in ${join(dataDir, name)}. A server that runs sees it within seconds.`,
       )

@@ -20,7 +20,7 @@ import { highWaterMarkFile } from './high-water-mark.ts'
 import { NewerSchema } from './migrations.ts'
 import { migrations } from './schema.ts'
 import { DATABASE_FILE } from './sqlite.ts'
-import { requireUndamaged } from './sqlite-damage.ts'
+import { continueAboveCopy, requireUndamaged } from './sqlite-damage.ts'
 import { isDiskFull } from './sqlite-errors.ts'
 
 /** The database to back up or to restore into, identified as for `openStore`. */
@@ -66,7 +66,8 @@ export async function restore(
   await writeAtomically(file, async (tempFile) => {
     copyFileSync(source, tempFile)
     if (length !== undefined) truncateSync(tempFile, length)
-    // That of the database that was here: the backup may be older.
+    // The backup may be older than the database that was here.
+    continueAboveCopy(tempFile, dataDir)
     rmSync(highWaterMarkFile(file), { force: true })
   })
   return { verified }

@@ -18,7 +18,7 @@ import { ReconnectingEngine } from './reconnecting-engine.ts'
 import { migrations } from './schema.ts'
 import type { Engine, Query } from './sql.ts'
 import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
-import { acceptLoss, DatabaseDamaged, findLoss } from './sqlite-damage.ts'
+import { DatabaseDamaged, findLoss } from './sqlite-damage.ts'
 import { StoreUnavailable } from './store.ts'
 
 export {
@@ -58,6 +58,7 @@ export { probePostgres } from './probe-postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
 export { rotateMasterKey } from './rotate.ts'
 export { DATABASE_FILE } from './sqlite.ts'
+export { acceptLoss } from './sqlite-damage.ts'
 export { createStalenessMonitor } from './staleness-monitor.ts'
 export * from './store.ts'
 
@@ -103,14 +104,6 @@ export async function openStore(options: StoreOptions): Promise<DurableStore> {
 /** What is missing in the embedded database of a data directory; undefined when it has all that it had confirmed. */
 export function describeLoss(dataDir: string): string | undefined {
   return findLoss(join(dataDir, DATABASE_FILE))
-}
-
-/**
- * Lets the damaged database of a data directory be used with what is left of it. Keeps copies of all files as they were in a
- * directory of this name.
- */
-export function repairDatabase(dataDir: string, directoryName: string): void {
-  acceptLoss(dataDir, { database: DATABASE_FILE, copy: FALLBACK_COPY_FILE }, directoryName)
 }
 
 const DAMAGE_CHECK_INTERVAL_MS = 500

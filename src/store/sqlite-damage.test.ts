@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
+import { isInFallbackCopy } from '../../test/support/fallback-copy.ts'
 import { createRandom } from '../../test/support/random.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
-import { backup, describeLoss, openStore, repairDatabase, restore, StoreUnavailable } from './index.ts'
+import { acceptLoss, backup, describeLoss, openStore, restore, StoreUnavailable } from './index.ts'
 import { countDroppedCommits } from './sqlite-log.ts'
 import { draft, put } from './testing/fixtures.ts'
 import { startWriters } from './writers.contract.ts'
@@ -138,13 +148,72 @@ test('sqlite: a file that was replaced by an earlier one, cut or emptied is not 
   await assert.rejects(backup({ dataDir: replaced, log: silentLog }, join(replaced, 'backup')), /damaged/)
 })
 
+/** A data directory whose copy has all changes, and a copy of the directory before the last two of them. */
+async function withEarlier(t: TestContext): Promise<{ dataDir: string; earlier: string }> {
+  const dataDir = createTempDir()
+  const first = await openIn(t, dataDir)
+  await put(first, draft({ id: 'th_1' }))
+  await first.close()
+  const earlier = copyOf(dataDir)
+  const second = await openStore({ ...optionsFor(dataDir), keepCopy: true })
+  await put(second, draft({ id: 'th_2' }))
+  await put(second, draft({ id: 'th_3' }))
+  await eventually(() => isInFallbackCopy(dataDir, 'th_3'), 'the copy has all changes')
+  await second.close()
+  return { dataDir, earlier }
+}
+
+/** Opens a database beside a copy that is newer; resolves when the copy has followed it. */
+async function openBesideNewerCopy(t: TestContext, dataDir: string): Promise<void> {
+  const store = await openStore({ ...optionsFor(dataDir), keepCopy: true })
+  t.after(() => store.close())
+  await put(store, draft({ id: 'th_new' }))
+  await eventually(() => isInFallbackCopy(dataDir, 'th_new'), 'the copy follows the database')
+  assert.ok(!isInFallbackCopy(dataDir, 'th_2'))
+}
+
+test('sqlite: a database that was replaced by an earlier one with its high-water mark is noticed by the fallback copy', async (t) => {
+  const { dataDir, earlier } = await withEarlier(t)
+  for (const name of FILES) copyFileSync(join(earlier, name), join(dataDir, name))
+
+  assert.match(describeLoss(dataDir) ?? '', /^2 changes and 0 audit records .* revision 1 and was at 3\)$/)
+  await assert.rejects(openStore(optionsFor(dataDir)), /damaged/)
+
+  acceptLoss(dataDir, 'damaged-1')
+  assert.equal(describeLoss(dataDir), undefined)
+  await openBesideNewerCopy(t, dataDir)
+})
+
+test('sqlite: a backup that is older than the fallback copy beside it is restored, and the copy follows it', async (t) => {
+  const { dataDir, earlier } = await withEarlier(t)
+  await backup({ dataDir: earlier, log: silentLog }, join(earlier, 'backup'))
+  for (const name of readdirSync(dataDir)) if (name.startsWith('adit.db')) rmSync(join(dataDir, name))
+
+  await restore({ dataDir, log: silentLog }, join(earlier, 'backup'))
+
+  assert.equal(describeLoss(dataDir), undefined)
+  await openBesideNewerCopy(t, dataDir)
+})
+
+test('sqlite: the fallback copy of another database proves nothing, nor does a damaged one', async (t) => {
+  const { dataDir } = await withEarlier(t)
+  const other = await killedAfter(t, 1)
+  const copy = join(other, 'last-known.db')
+  for (const name of ['last-known.db', 'last-known.db-wal'])
+    copyFileSync(join(dataDir, name), join(other, name))
+
+  assert.equal(describeLoss(other), undefined)
+  writeFileSync(copy, 'not a database at all '.repeat(1000))
+  assert.equal(describeLoss(other), undefined)
+})
+
 test('sqlite: a repaired database is used with what is left, keeps all files and never assigns a lost revision again', async (t) => {
   const dataDir = await killedAfter(t, 5)
   const log = join(dataDir, 'adit.db-wal')
   flipBit(log, statSync(log).size - 10, 0)
   const damaged = readFileSync(log)
 
-  repairDatabase(dataDir, 'damaged-1')
+  acceptLoss(dataDir, 'damaged-1')
 
   assert.equal(describeLoss(dataDir), undefined)
   const store = await openIn(t, dataDir)
