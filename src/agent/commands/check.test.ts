@@ -207,4 +207,10 @@ endpoints:
     '"a" and "b" both serve https://app.example.com; give one of them another URL, or both "pooling_enabled: true"',
   ])
   assert.equal(check(define(', pooling_enabled: true')).size, 5)
+  for (const url of ['https://app.example.com:443', 'https://app.example.com.', 'tls://app.example.com'])
+    assert.match(
+      messagesOf(define('').map((text) => text.replace('url: app.example.com,', `url: "${url}",`)))[0]!,
+      /^"a" and "b" both serve /,
+      url,
+    )
 })

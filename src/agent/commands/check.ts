@@ -174,9 +174,11 @@ function sharedAddresses(specs: readonly AgentTunnelSpec[]): string[] {
     spec.binds.flatMap(({ proto, opts: { Domain, Hostname, Subdomain, Addr } }) => {
       const host = Domain || Hostname || Subdomain || Addr
       if (!host) return []
-      const address = `${proto}://${host.toLowerCase()}`
-      const owner = owners.get(address)
-      if (owner === undefined) owners.set(address, spec)
+      const address = `${proto}://${host.toLowerCase().replace(/\.$/, '')}`
+      // They share a listener.
+      const listener = address.replace(/^tls:/, 'https:')
+      const owner = owners.get(listener)
+      if (owner === undefined) owners.set(listener, spec)
       return owner === undefined || (owner.poolingEnabled && spec.poolingEnabled)
         ? []
         : [
