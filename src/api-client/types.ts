@@ -1326,6 +1326,13 @@ export interface EdgesTlsTlsTerminationModuleRequest {
   min_version?: "1.0" | "1.1" | "1.2" | "1.3" | null
 }
 
+export interface EdgesTlsTrafficPolicyModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** The traffic policy, in YAML or JSON. Its rules run in order, after the modules. */
+  value: string | null
+}
+
 export interface EdgesTlsTlsTerminationModule {
   /** Whether the module applies to traffic. */
   enabled: boolean
@@ -1333,6 +1340,13 @@ export interface EdgesTlsTlsTerminationModule {
   terminate_at: "edge" | "upstream"
   /** The minimum TLS version. Older versions are rejected. Default: 1.2. */
   min_version: "1.0" | "1.1" | "1.2" | "1.3" | null
+}
+
+export interface EdgesTlsTrafficPolicyModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** The traffic policy, in YAML or JSON. Its rules run in order, after the modules. */
+  value: string | null
 }
 
 export interface TLSEdge {
@@ -1357,7 +1371,7 @@ export interface TLSEdge {
   /** Where TLS terminates, and the minimum version. */
   tls_termination: EdgesTlsTlsTerminationModule | null
   /** Runs the rules of a traffic policy. */
-  traffic_policy: TrafficPolicyModule | null
+  traffic_policy: EdgesTlsTrafficPolicyModule | null
   /** Reserved; always null. */
   policies: null
 }
@@ -1380,7 +1394,7 @@ export interface TCPEdge {
   /** Allows only addresses that one of the IP policies allows. */
   ip_restriction: IpRestrictionModule | null
   /** Runs the rules of a traffic policy. */
-  traffic_policy: TrafficPolicyModule | null
+  traffic_policy: EdgesTlsTrafficPolicyModule | null
   /** Reserved; always null. */
   policies: null
 }
@@ -2177,6 +2191,20 @@ export interface ReservedDomainRequest {
   resolves_to?: ReservedDomainResolvesToRequest[] | null
 }
 
+export interface AccountIpRestrictionModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** The IP policies, of which at least one must allow the address. */
+  ip_policy_ids: string[]
+}
+
+export interface AccountMutualTlsModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** The authorities that may have issued the client certificate. */
+  certificate_authority_ids: string[]
+}
+
 export interface AccountOauthModuleRequest {
   /** Whether the module applies to traffic. */
   enabled?: boolean | null
@@ -2375,6 +2403,13 @@ export interface AccountOidcModuleRequest {
   authorized_claims?: string[] | null
 }
 
+export interface AccountBackendModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** The backend that receives the traffic. */
+  backend_id: string
+}
+
 export interface EndpointConfigurationRequest {
   /** What it is for. Shown in lists. At most 255 bytes. */
   description?: string | null
@@ -2393,9 +2428,9 @@ export interface EndpointConfigurationRequest {
   /** Adds and removes response headers. */
   response_headers?: ResponseHeadersModuleRequest | null
   /** Allows only addresses that one of the IP policies allows. */
-  ip_policy?: IpRestrictionModuleRequest | null
+  ip_policy?: AccountIpRestrictionModuleRequest | null
   /** Requires a client certificate. */
-  mutual_tls?: MutualTlsModuleRequest | null
+  mutual_tls?: AccountMutualTlsModuleRequest | null
   /** Where TLS terminates, and the minimum version. */
   tls_termination?: TlsTerminationModuleRequest | null
   /** Accepts only webhooks with a valid signature. */
@@ -2407,7 +2442,7 @@ export interface EndpointConfigurationRequest {
   /** Requires visitors to sign in at an OpenID Connect provider. */
   oidc?: AccountOidcModuleRequest | null
   /** Sends traffic to a backend. */
-  backend?: BackendModuleRequest | null
+  backend?: AccountBackendModuleRequest | null
 }
 
 export interface AgentIngressRequest {
@@ -2524,7 +2559,7 @@ export interface HTTPSEdgeRequest {
   /** The addresses that the edge serves, each a host and a port: app.example.com:443. */
   hostports?: string[] | null
   /** Requires a client certificate. */
-  mutual_tls?: MutualTlsModuleRequest | null
+  mutual_tls?: AccountMutualTlsModuleRequest | null
   /** Where TLS terminates, and the minimum version. */
   tls_termination?: TlsTerminationModuleRequest | null
 }
@@ -2548,9 +2583,9 @@ export interface HTTPSEdgeRouteRequest {
   /** A path such as / or /api/. Prefixes match character by character, so /api also matches /apix. */
   match: string
   /** Sends traffic to a backend. */
-  backend?: BackendModuleRequest | null
+  backend?: AccountBackendModuleRequest | null
   /** Allows only addresses that one of the IP policies allows. */
-  ip_restriction?: IpRestrictionModuleRequest | null
+  ip_restriction?: AccountIpRestrictionModuleRequest | null
   /** Stops sending requests to a backend that returns too many errors. */
   circuit_breaker?: CircuitBreakerModuleRequest | null
   /** Compresses responses. */
@@ -2585,11 +2620,11 @@ export interface TLSEdgeRequest {
   /** The addresses that the edge serves, each a host and a port: app.example.com:443. */
   hostports?: string[] | null
   /** Sends traffic to a backend. */
-  backend?: BackendModuleRequest | null
+  backend?: AccountBackendModuleRequest | null
   /** Allows only addresses that one of the IP policies allows. */
-  ip_restriction?: IpRestrictionModuleRequest | null
+  ip_restriction?: AccountIpRestrictionModuleRequest | null
   /** Requires a client certificate. */
-  mutual_tls?: MutualTlsModuleRequest | null
+  mutual_tls?: AccountMutualTlsModuleRequest | null
   /** Where TLS terminates, and the minimum version. */
   tls_termination?: EdgesTlsTlsTerminationModuleRequest | null
   /** Runs the rules of a traffic policy. */
@@ -2604,9 +2639,9 @@ export interface TCPEdgeRequest {
   /** The addresses that the edge serves, each a host and a port: app.example.com:443. */
   hostports?: string[] | null
   /** Sends traffic to a backend. */
-  backend?: BackendModuleRequest | null
+  backend?: AccountBackendModuleRequest | null
   /** Allows only addresses that one of the IP policies allows. */
-  ip_restriction?: IpRestrictionModuleRequest | null
+  ip_restriction?: AccountIpRestrictionModuleRequest | null
   /** Runs the rules of a traffic policy. */
   traffic_policy?: AccountTrafficPolicyModuleRequest | null
 }
@@ -4240,7 +4275,7 @@ export interface Operations {
       /** Where TLS terminates, and the minimum version. */
       tls_termination?: EdgesTlsTlsTerminationModuleRequest | null
       /** Runs the rules of a traffic policy. */
-      traffic_policy?: TrafficPolicyModuleRequest | null
+      traffic_policy?: EdgesTlsTrafficPolicyModuleRequest | null
     }, options?: CallOptions): Promise<TLSEdge>
     /** List TLS edges: one page. */
     list(query?: {
@@ -4279,7 +4314,7 @@ export interface Operations {
       /** Where TLS terminates, and the minimum version. */
       tls_termination?: EdgesTlsTlsTerminationModuleRequest | null
       /** Runs the rules of a traffic policy. */
-      traffic_policy?: TrafficPolicyModuleRequest | null
+      traffic_policy?: EdgesTlsTrafficPolicyModuleRequest | null
     }, options?: CallOptions): Promise<TLSEdge>
     /** Delete a TLS edge. */
     delete(id: string, options?: CallOptions): Promise<void>
@@ -4317,9 +4352,9 @@ export interface Operations {
     }
     readonly trafficPolicy: {
       /** Replace the traffic_policy module of a TLS edge. */
-      replace(id: string, body: TrafficPolicyModuleRequest, options?: CallOptions): Promise<TrafficPolicyModule>
+      replace(id: string, body: EdgesTlsTrafficPolicyModuleRequest, options?: CallOptions): Promise<EdgesTlsTrafficPolicyModule>
       /** Get the traffic_policy module of a TLS edge. */
-      get(id: string, options?: CallOptions): Promise<TrafficPolicyModule>
+      get(id: string, options?: CallOptions): Promise<EdgesTlsTrafficPolicyModule>
       /** Delete the traffic_policy module of a TLS edge. */
       delete(id: string, options?: CallOptions): Promise<void>
     }
@@ -4339,7 +4374,7 @@ export interface Operations {
       /** Allows only addresses that one of the IP policies allows. */
       ip_restriction?: IpRestrictionModuleRequest | null
       /** Runs the rules of a traffic policy. */
-      traffic_policy?: TrafficPolicyModuleRequest | null
+      traffic_policy?: EdgesTlsTrafficPolicyModuleRequest | null
     }, options?: CallOptions): Promise<TCPEdge>
     /** List TCP edges: one page. */
     list(query?: {
@@ -4374,7 +4409,7 @@ export interface Operations {
       /** Allows only addresses that one of the IP policies allows. */
       ip_restriction?: IpRestrictionModuleRequest | null
       /** Runs the rules of a traffic policy. */
-      traffic_policy?: TrafficPolicyModuleRequest | null
+      traffic_policy?: EdgesTlsTrafficPolicyModuleRequest | null
     }, options?: CallOptions): Promise<TCPEdge>
     /** Delete a TCP edge. */
     delete(id: string, options?: CallOptions): Promise<void>
@@ -4396,9 +4431,9 @@ export interface Operations {
     }
     readonly trafficPolicy: {
       /** Replace the traffic_policy module of a TCP edge. */
-      replace(id: string, body: TrafficPolicyModuleRequest, options?: CallOptions): Promise<TrafficPolicyModule>
+      replace(id: string, body: EdgesTlsTrafficPolicyModuleRequest, options?: CallOptions): Promise<EdgesTlsTrafficPolicyModule>
       /** Get the traffic_policy module of a TCP edge. */
-      get(id: string, options?: CallOptions): Promise<TrafficPolicyModule>
+      get(id: string, options?: CallOptions): Promise<EdgesTlsTrafficPolicyModule>
       /** Delete the traffic_policy module of a TCP edge. */
       delete(id: string, options?: CallOptions): Promise<void>
     }

@@ -2,14 +2,12 @@ import { formatTimestamp } from '../base/clock.ts'
 import { auditRecord, auditRoutes } from './audit-routes.ts'
 import { listPage } from './list-page.ts'
 import { type ApiOperation, operation } from './operations.ts'
-import { requirePrefix } from './paging.ts'
 
 const AUDIT_EVENTS = { listKey: 'audit_events', path: auditRoutes.list.path, itemSchema: auditRecord }
 
 /** The audit log: one record per mutating call, hash-chained so that tampering is detectable. Administrators only. */
 export const auditOperations: ApiOperation[] = [
   operation(auditRoutes.list, (call, { page }) => {
-    requirePrefix(page, 'ae')
     return listPage(AUDIT_EVENTS, call, page, async (before, limit) => {
       const records = await call.store.auditLog(call.principal.accountId, { limit, before })
       return records.map((entry) => ({

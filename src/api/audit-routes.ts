@@ -44,7 +44,7 @@ export const auditRoutes = {
     path: '/audit_events',
     response: listSchema('audit_events', auditRecord),
     status: 200,
-    paged: true,
+    paged: 'ae',
     requires: { role: 'admin' },
   },
 } satisfies Record<string, ApiRoute>

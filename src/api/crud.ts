@@ -17,7 +17,7 @@ import { changesBetween } from './audit-changes.ts'
 import type { ApiCall, CommitContext, WriteContext } from './call.ts'
 import { leftOutValues, storedLeftOut } from './left-out.ts'
 import { type ListDescription, listPage } from './list-page.ts'
-import { type PageRequest, requirePrefix } from './paging.ts'
+import type { PageRequest } from './paging.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { requireGuardRole } from './roles.ts'
 import { actionOf, withArticle } from './routes.ts'
@@ -260,7 +260,6 @@ export function list(
   part: Partial<Pick<ListDescription, 'path' | 'includes'>> = {},
 ): Promise<Body> {
   const { resource } = behaviour
-  requirePrefix(page, resource.prefix)
   const description = { ...resource, itemSchema: resource.viewSchema, ...part }
   return listPage(description, call, page, async (before, limit) => {
     const reader = readerOf(behaviour, call)

@@ -10,6 +10,6 @@ export const boundEndpointsRoute: ApiRoute<ItemPath> = {
   path: `${KubernetesOperator.path}/{id}/bound_endpoints`,
   response: Endpoint.listSchema,
   status: 200,
-  paged: true,
+  paged: Endpoint.prefix,
   requires: KubernetesOperator.roles.read,
 }

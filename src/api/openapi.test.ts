@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startApi } from '../../test/support/api.ts'
+import { newId } from '../base/id.ts'
+import { BACKEND_PREFIXES } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
 import { documentedOpenApi } from './openapi.ts'
 
@@ -49,6 +51,71 @@ test('every route is in the document under its own id, and every reference resol
       const [, , group, name] = $ref.split('/')
       assert.ok(document.components[group!]?.[name!], $ref)
     }
+})
+
+test('patterns hold for the examples beside them and for requests alone, and say which ids there are', () => {
+  const { paths, components } = JSON.parse(JSON.stringify(documentedOpenApi())) as {
+    paths: Record<string, Record<string, { parameters: { name: string; schema: Json }[] }>>
+    components: { schemas: Record<string, Json> }
+  }
+  let examples = 0
+  for (const { pattern, example } of schemasIn({ paths, components }))
+    if (typeof pattern === 'string' && typeof example === 'string') {
+      assert.match(example, new RegExp(pattern, 'u'))
+      examples++
+    }
+  assert.ok(examples > 5, `${examples} patterns have an example`)
+  const { Problem: _, ...schemas } = components.schemas
+  for (const [name, schema] of Object.entries(schemas))
+    for (const inner of schemasIn(schema)) {
+      assert.ok(!('x-documented' in inner), name)
+      if (!name.endsWith('Request')) assert.equal(inner.pattern, undefined, name)
+    }
+
+  const beforeId = paths['/ip_policies']!.get!.parameters.find(({ name }) => name === 'before_id')!
+  const backendOf = (name: string) => (schemas[name]!.properties as Record<string, Json>).backend_id!
+  assert.match(newId('ipp'), new RegExp(String(beforeId.schema.pattern)))
+  assert.doesNotMatch(newId('ak'), new RegExp(String(beforeId.schema.pattern)))
+  for (const prefix of BACKEND_PREFIXES)
+    assert.match(newId(prefix), new RegExp(String(backendOf('BackendModuleRequest').pattern)))
+  assert.equal(backendOf('AccountBackendModuleRequest').pattern, undefined, 'account documents have names')
+})
+
+test('the server accepts the examples of certificates and policies', async (t) => {
+  const { call } = await startApi(t)
+  const { paths, components } = JSON.parse(JSON.stringify(documentedOpenApi()))
+  /** The schema of a field in the body of a POST. */
+  const schemaOf = (path: string, ...fields: string[]) => {
+    const resolve = ({ $ref, anyOf: [first] = [], ...schema }: Json & { anyOf?: Json[] }): Json =>
+      first !== undefined
+        ? resolve(first)
+        : typeof $ref === 'string'
+          ? components.schemas[$ref.split('/').at(-1)!]
+          : schema
+    const body = resolve(paths[path].post.requestBody.content['application/json'].schema)
+    return fields.reduce(
+      (schema, field) => resolve((schema.properties as Record<string, Json>)[field]!),
+      body,
+    )
+  }
+  const policyOf = (path: string) => ({ value: schemaOf(path, 'traffic_policy', 'value').example })
+  const certificate = Object.fromEntries(
+    ['certificate_pem', 'private_key_pem'].map((field) => [
+      field,
+      schemaOf('/tls_certificates', field).example,
+    ]),
+  )
+  const edge = await call.create('/edges/https', {})
+
+  await call.create('/certificate_authorities', {
+    ca_pem: schemaOf('/certificate_authorities', 'ca_pem').example,
+  })
+  await call.create('/tls_certificates', certificate)
+  for (const path of ['/edges/tcp', '/edges/tls']) await call.create(path, { traffic_policy: policyOf(path) })
+  await call.create(`/edges/https/${edge.id}/routes`, {
+    ...{ match_type: 'path_prefix', match: '/' },
+    traffic_policy: policyOf('/edges/https/{edge_id}/routes'),
+  })
 })
 
 test('the document and the reference page are served without a key', async (t) => {

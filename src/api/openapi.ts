@@ -1,4 +1,6 @@
+import { idPattern } from '../base/id.ts'
 import { allResources, GUARDS, ServiceUser } from '../resources/index.ts'
+import { accountRoutes } from './account-routes.ts'
 import { routes } from './all-routes.ts'
 import { catalogue } from './problems.ts'
 import { pluralize } from './routes.ts'
@@ -33,7 +35,7 @@ const TAGS = new Map<string, { readonly name: string; readonly description: stri
   ['root', { name: 'root', description: 'What the API holds, and who is calling it.' }],
 ])
 
-const PAGING_PARAMETERS = [
+const pagingParameters = (prefix: string) => [
   {
     name: 'limit',
     in: 'query',
@@ -44,7 +46,7 @@ const PAGING_PARAMETERS = [
     name: 'before_id',
     in: 'query',
     description: 'Only items created before this one.',
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: idPattern([prefix]) },
   },
   {
     name: 'filter',
@@ -78,6 +80,9 @@ function componentName(title: string): string {
     .join('')
 }
 
+/** Ends the names of schemas that differ in requests and responses. */
+const REQUEST = 'Request'
+
 /** Collects schemas with a title, so that the document references them instead of repeating them. */
 class Components {
   readonly #names = new Map<string, string>()
@@ -90,6 +95,11 @@ class Components {
     const shared = Object.fromEntries(
       Object.entries(schema).map(([key, value]) => [key, this.share(value, suffix, tag)]),
     )
+    // Account documents have names in place of ids.
+    const hasNames = tag === accountRoutes.apply.tag && 'x-refers-to' in shared
+    if (suffix === REQUEST && !hasNames) Object.assign(shared, shared['x-documented'])
+    if (shared['x-empty-means-unset'] && shared.pattern !== undefined) shared.pattern = `^$|${shared.pattern}`
+    delete shared['x-documented']
     // The description and the example are those of the field, not of the shared schema.
     const { title, type, description, example, ...rest } = shared
     if (typeof title !== 'string' || shared.properties === undefined) return shared
@@ -134,14 +144,14 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
           description: PARAMETER_DESCRIPTIONS[name!] ?? '',
           schema: { type: 'string' },
         })),
-        ...(operation.paged ? PAGING_PARAMETERS : []),
+        ...(operation.paged === undefined ? [] : pagingParameters(operation.paged)),
         ...(operation.selectBy ?? []).map(selectParameter),
       ],
       ...(operation.body && {
         requestBody: {
           required: hasRequired(operation.body),
           content: {
-            'application/json': { schema: components.share(operation.body, 'Request', operation.tag) },
+            'application/json': { schema: components.share(operation.body, REQUEST, operation.tag) },
           },
         },
       }),

@@ -14,7 +14,7 @@ import {
   update,
 } from './crud.ts'
 import { listPage } from './list-page.ts'
-import { type PageRequest, requirePrefix } from './paging.ts'
+import type { PageRequest } from './paging.ts'
 import { Problem, problem } from './problems.ts'
 import { type ApiRoute, type ItemPath, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
 
@@ -149,7 +149,6 @@ export function onlineOperations(
 ): ApiOperation[] {
   return [
     operation(routes.list, (call, { page }) => {
-      requirePrefix(page, resource.prefix)
       return listPage({ ...resource, itemSchema: resource.viewSchema }, call, page, async (before, limit) =>
         // One more than asked for: the cursor itself.
         newestFirst(await items(call, { from: before, limit: limit + 1 }), before)

@@ -22,10 +22,10 @@ export interface PageRequest {
 /** Parses the query of a request and rejects unknown parameters. */
 export function readPage(
   query: Record<string, unknown>,
-  { paged = false, selectBy = NO_PARAMETERS }: Pick<ApiRoute, 'paged' | 'selectBy'>,
+  { paged, selectBy = NO_PARAMETERS }: Pick<ApiRoute, 'paged' | 'selectBy'>,
   original: boolean,
 ): PageRequest {
-  const allowed = paged ? (original ? ORIGINAL_PARAMETERS : PAGING_PARAMETERS) : NO_PARAMETERS
+  const allowed = paged !== undefined ? (original ? ORIGINAL_PARAMETERS : PAGING_PARAMETERS) : NO_PARAMETERS
   const selected = new Map<string, ReadonlySet<string>>()
   for (const name in query) {
     const field = selectBy.find((each) => name === each || name === `${each}s`)
@@ -35,7 +35,7 @@ export function readPage(
     else if (Array.isArray(query[name])) throw problem('repeated_parameter', name)
   }
   const beforeId = (query.before_id ?? query.beforeId) as string | undefined
-  if (beforeId !== undefined && prefixOf(beforeId) === undefined) throw problem('bad_page', beforeId)
+  if (beforeId !== undefined && prefixOf(beforeId) !== paged) throw problem('bad_page', beforeId)
   return {
     limit: readLimit(query.limit as string | undefined),
     beforeId,
@@ -49,11 +49,6 @@ function readValues(parameter: string | string[], name: string): ReadonlySet<str
   const values = [parameter].flat().flatMap((text) => text.split(',', MAX_SELECTED + 1))
   if (values.length > MAX_SELECTED) throw problem('too_many_values', name, MAX_SELECTED)
   return new Set(values)
-}
-
-/** Rejects a cursor that is an id of another kind. */
-export function requirePrefix({ beforeId }: PageRequest, prefix: string): void {
-  if (beforeId !== undefined && prefixOf(beforeId) !== prefix) throw problem('bad_page', beforeId)
 }
 
 function readLimit(text: string | undefined): number {

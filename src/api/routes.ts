@@ -15,7 +15,8 @@ export interface ApiRoute<P extends string = string> {
   readonly body?: TSchema
   readonly response?: TSchema
   readonly status: 200 | 201 | 204
-  readonly paged?: boolean
+  /** For a list in pages: the prefix of the ids of its items. */
+  readonly paged?: string
   /** Fields by whose values the list can be narrowed. */
   readonly selectBy?: readonly string[]
   /** The role and guard a caller needs. */
@@ -66,7 +67,7 @@ export function resourceRoutes(
       path,
       response: resource.listSchema,
       status: 200,
-      paged: true,
+      paged: resource.prefix,
       ...(resource.selectBy.length > 0 && { selectBy: resource.selectBy }),
       requires: roles.read,
     },

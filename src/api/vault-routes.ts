@@ -10,6 +10,6 @@ export const vaultSecretsRoute: ApiRoute<ItemPath> = {
   path: `${Vault.path}/{id}/secrets`,
   response: VaultSecret.listSchema,
   status: 200,
-  paged: true,
+  paged: VaultSecret.prefix,
   requires: VaultSecret.roles.read,
 }

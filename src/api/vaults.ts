@@ -5,7 +5,6 @@ import { changeTime } from './change-time.ts'
 import { crud, find, render } from './crud.ts'
 import { listPage } from './list-page.ts'
 import { type ApiOperation, operation } from './operations.ts'
-import { requirePrefix } from './paging.ts'
 import { fieldProblem } from './problems.ts'
 import { vaultSecretsRoute } from './vault-routes.ts'
 
@@ -81,7 +80,6 @@ async function readSecrets(
 export const vaultSecretOperations: ApiOperation[] = [
   operation(vaultSecretsRoute, async (call, { params, page }) => {
     const { id } = await find(Vault, call, params.id, {})
-    requirePrefix(page, VaultSecret.prefix)
     const description = {
       listKey: VaultSecret.listKey,
       path: `${Vault.path}/${id}/secrets`,

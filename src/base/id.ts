@@ -117,6 +117,11 @@ export function newId(prefix: string, now?: number): string {
 
 const ID = /^([a-z0-9]+)_[0-9A-Za-z]{27}$/
 
+/** The regular expression of ids with one of these prefixes. */
+export function idPattern(prefixes: readonly string[]): string {
+  return `^(?:${prefixes.join('|')})_[0-9A-Za-z]{27}$`
+}
+
 /** The prefix of a well-formed id; undefined for anything else. */
 export function prefixOf(id: string): string | undefined {
   return ID.exec(id)?.[1]

@@ -1,6 +1,6 @@
 import { aliasOf, defineResource, editable, identity } from './define.ts'
 import { ROLES } from './roles.ts'
-import { choice, flag, name, required } from './value.ts'
+import { choice, documentedAs, flag, name, required, VISIBLE } from './value.ts'
 
 /** A service user: owns credentials that outlive the people who created them. */
 export const BotUser = defineResource({
@@ -15,7 +15,12 @@ export const BotUser = defineResource({
   fields: {
     ...identity,
     name: editable(
-      required(name(255, (value) => (value.trim() === '' ? 'must not be empty.' : undefined))),
+      required(
+        documentedAs(
+          name(255, (value) => (value.trim() === '' ? 'must not be empty.' : undefined)),
+          { pattern: VISIBLE.source },
+        ),
+      ),
       'The program or service that the bot user represents.',
       'deploy',
     ),

@@ -1,5 +1,5 @@
 import { common, defineResource, editable } from './define.ts'
-import { required, text, withExamples } from './value.ts'
+import { matching, required, text, withExamples } from './value.ts'
 
 const MAX_HTML_BYTES = 65_536
 
@@ -10,10 +10,10 @@ export type ErrorPagePlaceholder = (typeof PLACEHOLDERS)[number]
 /** Matches placeholders, such as `{{status}}`. */
 export const PLACEHOLDER = /\{\{([a-z_]{1,32})\}\}/g
 
-const status = text(3, (value) =>
-  /^(?:all|[45]xx|[45][0-9]{2})$/.test(value)
-    ? undefined
-    : 'must be a status from 400 to 599, 4xx, 5xx, or all.',
+const status = matching(
+  3,
+  /^(?:all|[45]xx|[45][0-9]{2})$/,
+  () => 'must be a status from 400 to 599, 4xx, 5xx, or all.',
 )
 
 const html = text(MAX_HTML_BYTES, (value) => {

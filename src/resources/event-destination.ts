@@ -1,8 +1,17 @@
 import { common, defineResource, editable, live } from './define.ts'
 import { httpUrl } from './formats.ts'
-import { described, flag, integer, nullable, object, required, secret, text } from './value.ts'
-
-const nonEmpty = (value: string) => (value === '' ? 'must not be empty.' : undefined)
+import {
+  described,
+  flag,
+  integer,
+  matching,
+  nonEmpty,
+  nullable,
+  object,
+  required,
+  secret,
+  text,
+} from './value.ts'
 
 /** Standard Webhooks writes a key as `whsec_` and base64. */
 const ENCODED_KEY = /^whsec_([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$/
@@ -10,7 +19,7 @@ const ENCODED_KEY = /^whsec_([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3
 function webhookSecret(value: string): string | undefined {
   if (value.startsWith('whsec_') && !ENCODED_KEY.test(value))
     return 'begins with whsec_, so the rest must be a key in base64, such as openssl rand -base64 32 prints.'
-  return nonEmpty(value)
+  return value === '' ? 'must not be empty.' : undefined
 }
 
 /** Partition and region become part of the host name of the request. */
@@ -56,9 +65,9 @@ const auth = described(
           nullable(
             object(
               {
-                cloud_access_key_id: described(required(text(255, nonEmpty)), 'The ID of the access key.'),
+                cloud_access_key_id: described(required(nonEmpty(255)), 'The ID of the access key.'),
                 cloud_secret_access_key: described(
-                  required(secret(text(1024, nonEmpty), 'redacted')),
+                  required(secret(nonEmpty(1024), 'redacted')),
                   'The secret of the access key. Never shown again.',
                 ),
               },
@@ -103,10 +112,7 @@ const cloudWatchLogs = object({
 })
 
 const datadog = object({
-  api_key: described(
-    required(secret(text(1024, nonEmpty), 'redacted')),
-    'The Datadog API key. Never shown again.',
-  ),
+  api_key: described(required(secret(nonEmpty(1024), 'redacted')), 'The Datadog API key. Never shown again.'),
   ddtags: described(text(4096), 'Tags to send with events.'),
   service: described(text(255), 'The service name to send with events.'),
   ddsite: described(
@@ -120,20 +126,20 @@ const datadog = object({
 })
 
 const azureMonitor = object({
-  tenant_id: described(required(text(255, nonEmpty)), 'The ID of the tenant.'),
-  client_id: described(required(text(255, nonEmpty)), 'The ID of the application.', 'your client ID'),
+  tenant_id: described(required(nonEmpty(255)), 'The ID of the tenant.'),
+  client_id: described(required(nonEmpty(255)), 'The ID of the application.', 'your client ID'),
   client_secret: described(
-    required(secret(text(1024, nonEmpty), 'redacted')),
+    required(secret(nonEmpty(1024), 'redacted')),
     'The secret of the application. Never shown again.',
     'your client secret',
   ),
   logs_ingestion_uri: described(required(httpUrl(2048)), 'The URL of the logs ingestion endpoint.'),
   data_collection_rule_id: described(
-    required(text(255, nonEmpty)),
+    required(nonEmpty(255)),
     'The immutable ID of the data collection rule.',
   ),
   data_collection_stream_name: described(
-    required(text(255, nonEmpty)),
+    required(nonEmpty(255)),
     'The name of the stream in the data collection rule.',
   ),
 })
@@ -213,10 +219,10 @@ export const EventDestination = defineResource({
     ...common,
     format: editable(
       {
-        ...text(16, (value) =>
-          value.toLowerCase() === 'json'
-            ? undefined
-            : `"${value}" is not a known format; the only one is json.`,
+        ...matching(
+          16,
+          /^[Jj][Ss][Oo][Nn]$/,
+          (value) => `"${value}" is not a known format; the only one is json.`,
         ),
         fallback: 'json',
       },

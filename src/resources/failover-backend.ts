@@ -1,6 +1,6 @@
 import { common, defineResource, editable } from './define.ts'
 import { BACKEND_PREFIXES } from './modules/backend.ts'
-import { idOf, list } from './value.ts'
+import { documentedAs, idOf, list } from './value.ts'
 
 /** Sends traffic to the first of its backends that is available. */
 export const FailoverBackend = defineResource({
@@ -13,10 +13,13 @@ export const FailoverBackend = defineResource({
   fields: {
     ...common,
     backends: editable(
-      list(idOf(BACKEND_PREFIXES), {
-        maxItems: 100,
-        rule: (ids) => (new Set(ids).size === ids.length ? undefined : 'names the same backend twice.'),
-      }),
+      documentedAs(
+        list(idOf(BACKEND_PREFIXES), {
+          maxItems: 100,
+          rule: (ids) => (new Set(ids).size === ids.length ? undefined : 'names the same backend twice.'),
+        }),
+        { uniqueItems: true },
+      ),
       'The backends in order: the first that is online receives the traffic.',
     ),
   },

@@ -7,6 +7,7 @@ import { parseAclRule } from './acl.ts'
 import {
   choice,
   described,
+  documentedAs,
   emptyAsUnset,
   InvalidValue,
   list,
@@ -91,15 +92,18 @@ function parseRfc3339(text: string): number {
 }
 
 /** An RFC 3339 time, stored in UTC with whole seconds. */
-export const rfc3339 = plain<string>(Type.String({ maxLength: 64 }), '', (value, path) => {
-  const milliseconds = parseRfc3339(value)
-  if (Number.isNaN(milliseconds))
-    throw new InvalidValue(
-      path,
-      `${path}: "${value}" is not a time in RFC 3339 format, such as 2030-01-31T12:00:00Z.`,
-    )
-  return formatTimestamp(milliseconds)
-})
+export const rfc3339 = documentedAs(
+  plain<string>(Type.String({ maxLength: 64 }), '', (value, path) => {
+    const milliseconds = parseRfc3339(value)
+    if (Number.isNaN(milliseconds))
+      throw new InvalidValue(
+        path,
+        `${path}: "${value}" is not a time in RFC 3339 format, such as 2030-01-31T12:00:00Z.`,
+      )
+    return formatTimestamp(milliseconds)
+  }),
+  { pattern: RFC3339.source },
+)
 
 function httpUrlError(value: string): string | undefined {
   const url = URL.parse(value)
@@ -112,11 +116,15 @@ function httpUrlError(value: string): string | undefined {
 }
 
 /** An http or https URL. */
-export const httpUrl = (maxBytes: number) => text(maxBytes, httpUrlError)
+export const httpUrl = (maxBytes: number) =>
+  documentedAs(text(maxBytes, httpUrlError), { pattern: /^\s*[Hh][Tt]{2}[Pp][Ss]?:/.source })
 
 /** An http or https URL, or empty text for none. */
 export const httpUrlOrNone = (maxBytes: number) =>
-  text(maxBytes, (value) => (value === '' ? undefined : httpUrlError(value)))
+  documentedAs(
+    text(maxBytes, (value) => (value === '' ? undefined : httpUrlError(value))),
+    { pattern: /^$|^\s*[Hh][Tt]{2}[Pp][Ss]?:/.source },
+  )
 
 /** How certificates of a domain are managed; shared by reserved domains and agent ingresses. */
 export const certificatePolicy = described(
@@ -158,13 +166,13 @@ export const certificateStatus = described(
   'The state of automatic certificate management; null when it is off.',
 )
 
-const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+/** A header field name (RFC 9110 section 5.1). */
+export const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /** Validates a header field name and returns it in lower case. */
 export function headerName(name: string, path: string): string {
-  const lower = name.toLowerCase()
-  if (!HEADER_NAME.test(lower)) throw new InvalidValue(path, `${path}: "${name}" is not a header name.`)
-  return lower
+  if (!HEADER_NAME.test(name)) throw new InvalidValue(path, `${path}: "${name}" is not a header name.`)
+  return name.toLowerCase()
 }
 
 /** RFC 9110 section 5.5: tab is the only control character allowed in a header value. */
@@ -173,3 +181,7 @@ export const headerValue = text(4096, (value) =>
     ? 'must not hold control characters, which a header value cannot carry.'
     : undefined,
 )
+
+/** Patterns of PEM text (RFC 7468): what is between the lines, no pattern can tell. */
+export const CERTIFICATE = '-----BEGIN CERTIFICATE-----[\\s\\S]+-----END CERTIFICATE-----'
+export const PRIVATE_KEY = '-----BEGIN ([A-Z]+ )?PRIVATE KEY-----[\\s\\S]+-----END ([A-Z]+ )?PRIVATE KEY-----'

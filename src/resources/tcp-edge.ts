@@ -5,7 +5,7 @@ import { hostports } from './formats.ts'
 import { moduleField } from './module.ts'
 import { Backend } from './modules/backend.ts'
 import { IpRestriction } from './modules/ip-restriction.ts'
-import { TrafficPolicy } from './modules/traffic-policy.ts'
+import { ConnectionPolicy } from './modules/traffic-policy.ts'
 
 /** The service assigns addresses, so that account documents write the name of the reserved address instead. */
 const addresses = {
@@ -26,7 +26,7 @@ export const TcpEdge = defineResource({
     hostports: editable({ ...addresses, example: ['1.tcp.example.com:20001'] }),
     backend: moduleField(Backend),
     ip_restriction: moduleField(IpRestriction),
-    traffic_policy: moduleField(TrafficPolicy),
+    traffic_policy: moduleField(ConnectionPolicy),
     policies: live(noPolicies),
   },
   naturalName: ({ hostports }) => hostports?.[0] ?? '',

@@ -1,7 +1,30 @@
 import { assigned, common, defineResource, fixed, hidden, writeOnly } from './define.ts'
-import { described, flag, list, nullable, object, required, secret, text } from './value.ts'
+import { CERTIFICATE, PRIVATE_KEY } from './formats.ts'
+import { described, documentedAs, flag, list, nullable, object, required, secret, text } from './value.ts'
 
 const name = text(4096)
+
+/** For app.example.com. Everybody has the key. */
+const EXAMPLE = {
+  certificate: `-----BEGIN CERTIFICATE-----
+MIIBpDCCAUqgAwIBAgIUfWc003Bs+2eJ0eeMgkLd54hmyMkwCgYIKoZIzj0EAwIw
+GjEYMBYGA1UEAwwPYXBwLmV4YW1wbGUuY29tMCAXDTI2MTExOTA0NDcxMloYDzIx
+MjYxMDI2MDQ0NzEyWjAaMRgwFgYDVQQDDA9hcHAuZXhhbXBsZS5jb20wWTATBgcq
+hkjOPQIBBggqhkjOPQMBBwNCAAT3a6pdpWbd08U/VyVDtaff/X0cgQLtI2btTFD+
+OW6dNJ1fGpDjKiK0YQ4wEKKnDn3RMt4mceziwIL71xhRLQW3o2wwajAdBgNVHQ4E
+FgQUzd+WSh3Izy004NtAF3b3kIOHLvowHwYDVR0jBBgwFoAUzd+WSh3Izy004NtA
+F3b3kIOHLvowGgYDVR0RBBMwEYIPYXBwLmV4YW1wbGUuY29tMAwGA1UdEwEB/wQC
+MAAwCgYIKoZIzj0EAwIDSAAwRQIgNRf8mVInRBjDhVVL9OnrvWPPZpjSw4nt3/IS
+3vQaaU4CIQD13CnxYSItdx6tHU3ObgjsQtlcGAUsuLml2cJJa/FTdw==
+-----END CERTIFICATE-----
+`,
+  privateKey: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjsk4PteOyYMqPZ6j
+KIYEeUUS00YJxdIDW8OrkKoHJjChRANCAAT3a6pdpWbd08U/VyVDtaff/X0cgQLt
+I2btTFD+OW6dNJ1fGpDjKiK0YQ4wEKKnDn3RMt4mceziwIL71xhRLQW3
+-----END PRIVATE KEY-----
+`,
+}
 
 /** A certificate the edge serves for a reserved domain: uploaded, or issued automatically. */
 export const TlsCertificate = defineResource({
@@ -14,14 +37,14 @@ export const TlsCertificate = defineResource({
   fields: {
     ...common,
     certificate_pem: fixed(
-      required(text(262_144)),
+      required(documentedAs(text(262_144), { pattern: CERTIFICATE })),
       'The certificate in PEM format, followed by its intermediate certificates.',
-      '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+      EXAMPLE.certificate,
     ),
     private_key_pem: writeOnly(
-      required(secret(text(65_536), 'redacted')),
+      required(secret(documentedAs(text(65_536), { pattern: PRIVATE_KEY }), 'redacted')),
       'The private key in PEM format. It is stored encrypted and never shown again.',
-      '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n',
+      EXAMPLE.privateKey,
     ),
     subject_common_name: assigned(name, 'The common name of the subject.'),
     subject_organization: assigned(name, 'The organization of the subject.'),

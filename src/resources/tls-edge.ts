@@ -6,7 +6,7 @@ import { Backend } from './modules/backend.ts'
 import { IpRestriction } from './modules/ip-restriction.ts'
 import { MutualTls } from './modules/mutual-tls.ts'
 import { TlsTermination } from './modules/tls-termination.ts'
-import { TrafficPolicy } from './modules/traffic-policy.ts'
+import { ConnectionPolicy } from './modules/traffic-policy.ts'
 
 /** A public entry for TLS connections, chosen by server name. */
 export const TlsEdge = defineResource({
@@ -23,7 +23,7 @@ export const TlsEdge = defineResource({
     ip_restriction: moduleField(IpRestriction),
     mutual_tls: moduleField(MutualTls),
     tls_termination: moduleField(TlsTermination),
-    traffic_policy: moduleField(TrafficPolicy),
+    traffic_policy: moduleField(ConnectionPolicy),
     policies: live(noPolicies),
   },
   naturalName: ({ hostports }) => hostports?.[0] ?? '',

@@ -1,15 +1,18 @@
 import { common, defineResource, editable, live } from './define.ts'
-import { InvalidValue, map, references, text } from './value.ts'
+import { documentedAs, InvalidValue, map, matching, references } from './value.ts'
 
-const labelPart = text(255, (value) => (value.includes('=') ? 'must not hold a = sign.' : undefined))
+const labelPart = matching(255, /^[^=]*$/, () => 'must not hold a = sign.')
 
-const labels = map(labelPart, {
-  maxItems: 50,
-  name(key, path) {
-    if (key === '') throw new InvalidValue(path, `${path}: a label needs a key.`)
-    return labelPart.check(key, path)
-  },
-})
+const labels = documentedAs(
+  map(labelPart, {
+    maxItems: 50,
+    name(key, path) {
+      if (key === '') throw new InvalidValue(path, `${path}: a label needs a key.`)
+      return labelPart.check(key, path)
+    },
+  }),
+  { propertyNames: { pattern: '^[^=]+$' } },
+)
 
 /** Distributes traffic over all online tunnels whose labels include these. */
 export const TunnelGroupBackend = defineResource({

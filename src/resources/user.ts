@@ -1,6 +1,8 @@
 import { defineResource, editable, fixed, identity } from './define.ts'
 import { ROLES } from './roles.ts'
-import { choice, flag, name, required } from './value.ts'
+import { choice, documentedAs, flag, name, required } from './value.ts'
+
+const EMAIL = /^[^@\s]+@[^@\s]+$/
 
 /** A person with access to the account. */
 export const User = defineResource({
@@ -16,8 +18,9 @@ export const User = defineResource({
     ...identity,
     email: fixed(
       required(
-        name(255, (value) =>
-          /^[^@\s]+@[^@\s]+$/.test(value) ? undefined : `"${value}" is not an email address.`,
+        documentedAs(
+          name(255, (value) => (EMAIL.test(value) ? undefined : `"${value}" is not an email address.`)),
+          { pattern: EMAIL.source },
         ),
       ),
       'The email address, which is also the sign-in name.',

@@ -1,6 +1,6 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { errorMessage } from '../base/error-message.ts'
-import { prefixOf } from '../base/id.ts'
+import { idPattern, prefixOf } from '../base/id.ts'
 
 /**
  * A value that matches its JSON Schema but violates a rule beyond it. `field` is the dotted path in the request body;
@@ -165,6 +165,17 @@ export function withExamples<V extends Value>(value: V, examples: Iterable<strin
   return { ...value, written: { ...value.written, examples: [...examples] } }
 }
 
+/**
+ * The same value, of which the OpenAPI document says more. Requests are checked by its own rule, whose message explains the
+ * mistake, and values in responses may be older than the rule.
+ */
+export function documentedAs<V extends Value>(
+  value: V,
+  schema: { pattern?: string; uniqueItems?: true; propertyNames?: { pattern: string } },
+): V {
+  return { ...value, written: { ...value.written, 'x-documented': schema } }
+}
+
 /** The same value; empty text means unset, as in the samples of the API documents. */
 export function emptyAsUnset<V extends Value>(value: V): V {
   return { ...value, written: { ...value.written, 'x-empty-means-unset': true } }
@@ -196,6 +207,21 @@ export function text(maxBytes: number, rule?: (value: string) => string | undefi
     return value
   })
 }
+
+/** Text that matches a pattern; the OpenAPI document has it too. */
+export function matching(maxBytes: number, pattern: RegExp, violation: (value: string) => string) {
+  const rule = (value: string) => (pattern.test(value) ? undefined : violation(value))
+  return documentedAs(text(maxBytes, rule), { pattern: pattern.source })
+}
+
+/** Text that is not empty. */
+export function nonEmpty(maxBytes: number) {
+  return matching(maxBytes, /[\s\S]/, () => 'must not be empty.')
+}
+
+/** What a name is: text with something to see, and without control characters. */
+export const VISIBLE =
+  /^[^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u001f\u007f-\u009f\s][^\u0000-\u001f\u007f-\u009f]*$/
 
 /** A visible unique name without control characters, which would make two names look alike. */
 export function name(maxBytes: number, rule: (value: string) => string | undefined = () => undefined) {
@@ -337,7 +363,7 @@ function checkId(id: string, prefixes: readonly string[], path: string): string 
 
 /** The schema of an id; forms list the resources whose ids have one of these prefixes. */
 export function idSchema(prefixes: readonly string[]): TSchema {
-  return Type.String({ 'x-refers-to': [...prefixes] })
+  return Type.String({ 'x-refers-to': [...prefixes], 'x-documented': { pattern: idPattern(prefixes) } })
 }
 
 /** An id returned as plain text. */
@@ -369,10 +395,13 @@ export function references<K extends string>(
   key: K,
   options: { minItems?: number; maxItems?: number } = {},
 ): Value<string[], Ref[], K, false> {
-  const ids = list(idOf(prefixes), {
-    ...options,
-    rule: (items) => (new Set(items).size === items.length ? undefined : 'names the same id twice.'),
-  })
+  const ids = documentedAs(
+    list(idOf(prefixes), {
+      ...options,
+      rule: (items) => (new Set(items).size === items.length ? undefined : 'names the same id twice.'),
+    }),
+    { uniqueItems: true },
+  )
   return {
     ...ids,
     key,

@@ -1,7 +1,7 @@
 import { author } from './author.ts'
 import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { leftOut } from './left-out.ts'
-import { reference, required, secret, text } from './value.ts'
+import { nonEmpty, reference, required, secret, text } from './value.ts'
 import { vaultName } from './vault.ts'
 
 const MAX_VALUE_BYTES = 65_536
@@ -23,12 +23,7 @@ export const VaultSecret = defineResource({
       'github',
     ),
     value: editable(
-      required(
-        secret(
-          text(MAX_VALUE_BYTES, (value) => (value === '' ? 'must not be empty.' : undefined)),
-          'redacted',
-        ),
-      ),
+      required(secret(nonEmpty(MAX_VALUE_BYTES), 'redacted')),
       'The secret value. It is never shown again.',
       'a secret value',
     ),

@@ -1,12 +1,12 @@
 import { authorId } from './author.ts'
 import { assigned, common, defineResource, editable } from './define.ts'
-import { required, text } from './value.ts'
+import { matching, required, text } from './value.ts'
 
 /** A name of a vault or secret, as `secrets.get` writes it. */
-export const vaultName = text(255, (value) =>
-  /^[A-Za-z0-9_./-]+$/.test(value)
-    ? undefined
-    : 'must consist of letters, digits, underscores, hyphens, dots and slashes.',
+export const vaultName = matching(
+  255,
+  /^[A-Za-z0-9_./-]+$/,
+  () => 'must consist of letters, digits, underscores, hyphens, dots and slashes.',
 )
 
 /** A named collection of secrets, which traffic policies read. */

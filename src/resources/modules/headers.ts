@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { trimOws } from '../../base/optional-white-space.ts'
-import { headerName, headerValue } from '../formats.ts'
+import { HEADER_NAME, headerName, headerValue } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../option.ts'
-import { described, InvalidValue, list, map, text } from '../value.ts'
+import { described, documentedAs, InvalidValue, list, map, text } from '../value.ts'
 
 /** Hop-by-hop and framing fields: the edge writes them itself. */
 const FRAMING =
@@ -17,13 +17,17 @@ function parseAddedName(name: string, path: string): string {
 }
 
 const removedNames = list(
-  { ...text(255), check: (name: string, path: string) => headerName(name, path) },
-  { maxItems: 100 },
+  documentedAs({ ...text(255), check: headerName }, { pattern: HEADER_NAME.source }),
+  {
+    maxItems: 100,
+  },
 )
 
 const fields = {
   add: described(
-    map(headerValue, { maxItems: 100, name: parseAddedName }),
+    documentedAs(map(headerValue, { maxItems: 100, name: parseAddedName }), {
+      propertyNames: { pattern: HEADER_NAME.source },
+    }),
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the text shows how a variable is written.
     'The headers to add, by name. Values can contain variables, such as ${conn.client_ip}.',
     { 'x-frame-options': 'DENY' },

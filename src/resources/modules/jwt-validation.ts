@@ -1,10 +1,7 @@
 import { JWS_ALGORITHMS } from '../../base/jws-algorithms.ts'
 import { httpUrl } from '../formats.ts'
 import { defineModule } from '../module.ts'
-import { choice, described, list, object, required, text } from '../value.ts'
-
-const named = (maxBytes: number) =>
-  text(maxBytes, (value) => (value === '' ? 'must not be empty.' : undefined))
+import { choice, described, list, nonEmpty, object, required, text } from '../value.ts'
 
 const allowList = (name: string, minItems: number) =>
   object(
@@ -12,7 +9,7 @@ const allowList = (name: string, minItems: number) =>
       allow_list: described(
         list(
           object(
-            { value: described(required(named(2048)), 'The exact value.') },
+            { value: described(required(nonEmpty(2048)), 'The exact value.') },
             { name: `${name} of a token` },
           ),
           { minItems, maxItems: 20 },
@@ -31,7 +28,7 @@ const token = object(
     ),
     method: described(choice(['header', 'body'], 'header'), 'Where the request has the token.'),
     name: described(
-      required(named(255)),
+      required(nonEmpty(255)),
       'The name of the header, or of the field of a form or JSON body.',
       'Authorization',
     ),

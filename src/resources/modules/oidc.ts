@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { httpUrl } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption } from '../option.ts'
-import { described, list, required, secret, text } from '../value.ts'
+import { described, list, nonEmpty, required, secret, text } from '../value.ts'
 import { claimRules, emailRules, groupRules } from './allow-rules.ts'
 import {
   allowError,
@@ -25,17 +25,12 @@ export const Oidc = defineModule(
       'https://login.example.com',
     ),
     client_id: described(
-      required(text(1024, (value) => (value === '' ? 'must not be empty.' : undefined))),
+      required(nonEmpty(1024)),
       'The ID of this application at the provider.',
       'your client ID',
     ),
     client_secret: described(
-      required(
-        secret(
-          text(4096, (value) => (value === '' ? 'must not be empty.' : undefined)),
-          'shown',
-        ),
-      ),
+      required(secret(nonEmpty(4096), 'shown')),
       'The secret of this application at the provider.',
       'your client secret',
     ),
