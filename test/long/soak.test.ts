@@ -29,7 +29,7 @@ const HOST = 'soak.adit.localhost'
 const SSH_HOST = 'soak-ssh.adit.localhost'
 /** Messages of a WebSocket, and requests of an SSH forward, before it ends. */
 const MESSAGES = 50
-const REQUESTS_OVER_SSH = 200
+const REQUESTS_OVER_SSH = 1500
 
 interface Sample {
   readonly minute: number
@@ -111,7 +111,7 @@ test(`${MINUTES} minutes of requests, WebSockets, SSH forwards, writes and agent
     while (running()) {
       const ssh = startSsh(t, harness, identity, ['-R', `${SSH_HOST}:80:127.0.0.1:${port}`], ['http'])
       await eventually(async () => (await readText(await harness.get(SSH_HOST, '/3'))) === 'xxx')
-      for (let size = 0; size < REQUESTS_OVER_SSH; size++) {
+      for (let size = 0; running() && size < REQUESTS_OVER_SSH; size++) {
         assert.equal((await readText(await harness.get(SSH_HOST, `/${size}`))).length, size)
         await delay(REQUEST_INTERVAL_MS)
       }
