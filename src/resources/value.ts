@@ -221,7 +221,7 @@ export function nonEmpty(maxBytes: number) {
 
 /** What a name is: text with something to see, and without control characters. */
 export const VISIBLE =
-  /^[^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u001f\u007f-\u009f\s][^\u0000-\u001f\u007f-\u009f]*$/
+  /^[^\S\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$/
 
 /** A visible unique name without control characters, which would make two names look alike. */
 export function name(maxBytes: number, rule: (value: string) => string | undefined = () => undefined) {
