@@ -2,7 +2,7 @@ import { assigned, common, defineResource, fixed } from './define.ts'
 import { CERTIFICATE } from './formats.ts'
 import { documentedAs, list, required, text } from './value.ts'
 
-/** An authority whose key nobody has. */
+/** The private key of this authority was deleted. */
 const EXAMPLE = `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUKgAwIBAgIUHar2S9fBhf0Fn7TbfWJGQ+kulZYwCgYIKoZIzj0EAwIw
 HDEaMBgGA1UEAwwRRXhhbXBsZSBhdXRob3JpdHkwIBcNMjYxMTE5MDQ0NzEyWhgP

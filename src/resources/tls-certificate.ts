@@ -4,7 +4,7 @@ import { described, documentedAs, flag, list, nullable, object, required, secret
 
 const name = text(4096)
 
-/** For app.example.com. Everybody has the key. */
+/** For app.example.com. The private key is public. */
 const EXAMPLE = {
   certificate: `-----BEGIN CERTIFICATE-----
 MIIBpDCCAUqgAwIBAgIUfWc003Bs+2eJ0eeMgkLd54hmyMkwCgYIKoZIzj0EAwIw
