@@ -32,7 +32,8 @@ const SESSION_OPTIONS = {
   strictFieldWhitespaceValidation: false,
   // Each stream is one that a client opens beyond the limit before it knows it; Envoy opens up to 1,024.
   maxSessionInvalidFrames: 2000,
-  maxSessionRejectedStreams: 50,
+  // Node counts a cancelled stream until its next turn: a client that opens as many again at once is above the limit for a moment.
+  maxSessionRejectedStreams: 10_000,
   maxOutstandingPings: 10,
   maxSettings: 32,
   maxSessionMemory: 4,
