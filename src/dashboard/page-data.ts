@@ -276,3 +276,24 @@ export interface Invitation {
   readonly link: string
   readonly expires_at: string
 }
+
+/** A sign-in of a visitor that failed, of `GET /dashboard/api/failed_sign_ins`. */
+export interface FailedSignIn {
+  readonly failure: string
+  readonly cause: string
+  /** What the owner can change. */
+  readonly setting: string
+  readonly provider: string
+  /** What the provider or a library said. */
+  readonly error?: string
+  readonly error_description?: string
+  readonly reason?: string
+  readonly person?: string
+  readonly public_url: string
+  readonly endpoint_id: string | null
+  readonly edge_id: string | null
+  readonly route_id: string | null
+  /** The last time. */
+  readonly failed_at: string
+  readonly count: number
+}

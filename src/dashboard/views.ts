@@ -5,6 +5,7 @@ import type { Store } from '../store/index.ts'
 import { mountAgentList } from './agent-list.ts'
 import { type LabelledTunnels, mountBackendList } from './backend-list.ts'
 import { mountEdgeList } from './edge-list.ts'
+import { type FailedSignInSource, mountFailedSignIns } from './failed-sign-ins.ts'
 import { mountIpCheck } from './ip-check.ts'
 import { type LiveSources, mountLive } from './live.ts'
 import type { PlatformInfo } from './page-data.ts'
@@ -18,6 +19,7 @@ export interface ViewSources {
   readonly store: Store
   readonly live: LiveSources & {
     readonly traffic: TrafficSource
+    readonly logins: FailedSignInSource
     readonly online: SearchSources['online'] & LabelledTunnels
   }
   readonly platform: () => PlatformInfo
@@ -33,6 +35,7 @@ export function mountViews(
 ): void {
   mountLive(http, { authenticate, sources: live, log })
   mountTrafficHistory(http, { authenticate, traffic: live.traffic })
+  mountFailedSignIns(http, { authenticate, logins: live.logins })
   mountAgentList(http, { authenticate, store, online: live.online })
   mountSearch(http, { authenticate, store, online: live.online })
   mountIpCheck(http, { authenticate, store })

@@ -193,6 +193,20 @@ const errorKinds = {
     next: 'Ask the owner of the endpoint.',
     text: (reason: string) => `You do not have access: ${reason}.`,
   },
+  login_failed: {
+    code: 3222,
+    status: 403,
+    cause: 'A sign-in was not completed: it was cancelled, took too long, or its response was not valid.',
+    next: 'Open the page again. If it fails again, the owner finds the reason in the dashboard and the log.',
+    text: (reason: string) => `The sign-in was not completed: ${reason}.`,
+  },
+  login_misconfigured: {
+    code: 3223,
+    status: 500,
+    cause: 'The sign-in of the endpoint, or its identity provider, is set up wrongly.',
+    next: 'Its owner finds the reason in the dashboard and the log, and the setting in the table of `docs/login.md`.',
+    text: () => 'Nobody can sign in here right now: the sign-in of this page is set up wrongly.',
+  },
   credentials_required: {
     code: 3208,
     status: 401,
@@ -451,6 +465,12 @@ export type EdgeErrorName = keyof typeof errorKinds
 
 type ErrorParams<N extends EdgeErrorName> = Parameters<(typeof errorKinds)[N]['text']>
 
+/** A link of an error page. */
+export interface ErrorLink {
+  readonly text: string
+  readonly url: string
+}
+
 /** Why the edge rejected a request or connection. Not an `Error`: rejecting is routine and needs no stack trace. */
 export class EdgeError {
   readonly name: EdgeErrorName
@@ -461,6 +481,10 @@ export class EdgeError {
   closesConnection = false
   /** The name that browsers show when they ask for a password. */
   realm = 'adit'
+  /** What the owner can change, where more is known than the name of the error says. */
+  ownerStep: string | undefined
+  /** Where the visitor can go on. */
+  links: readonly ErrorLink[] = []
   /** The upstream that failed. Its address is private: it goes to the log, never to the client. */
   upstream: string | undefined
 
@@ -484,6 +508,18 @@ export class EdgeError {
   /** Sets the name that browsers show when they ask for a password. */
   withRealm(realm: string): this {
     this.realm = realm
+    return this
+  }
+
+  /** Says what the owner can change. */
+  withOwnerStep(ownerStep: string): this {
+    this.ownerStep = ownerStep
+    return this
+  }
+
+  /** Adds where the visitor can go on. */
+  withLinks(links: readonly ErrorLink[]): this {
+    this.links = links
     return this
   }
 

@@ -12,7 +12,13 @@
 export { combineObservers } from './combine-observers.ts'
 export { DesiredPorts } from './desired-ports.ts'
 export { createEdge, type Edge } from './edge.ts'
-export { createLogins, type LoginService, type OauthEndpoints, type Revocation } from './login/index.ts'
+export {
+  createLogins,
+  type FailedSignIn,
+  type LoginService,
+  type OauthEndpoints,
+  type Revocation,
+} from './login/index.ts'
 export type { Observer } from './observe.ts'
 export { OUTBOUND_CALL_LIMITS } from './policy/outbound-calls.ts'
 export type { RateLease, RateLeaseRequest, TakeRateLease } from './policy/rate-lease.ts'

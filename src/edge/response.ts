@@ -27,12 +27,14 @@ export function renderError(error: EdgeError, accept: string, context = NO_CONTE
   let fields = `adit-error-code: ${code}\r\n${extraFields(error)}`
   let body: Buffer
   if (accept.includes('text/html')) {
-    const texts = visitorTexts[error.name]
+    const ownTexts = visitorTexts[error.name]
+    const texts = error.ownerStep === undefined ? ownTexts : { ...ownTexts, owner: error.ownerStep }
+    const { links } = error
     const page = context.findPage(status)
     fields += page === undefined ? pageFields : customPageFields
     body =
       page === undefined
-        ? renderErrorPage({ ...texts, status, code, message: text, pagesUrl: context.pagesUrl })
+        ? renderErrorPage({ ...texts, status, code, message: text, pagesUrl: context.pagesUrl, links })
         : page.render({
             status: `${status}`,
             title: texts.title,
@@ -63,6 +65,8 @@ function extraFields({ name, retryAfter, realm }: EdgeError): string {
       return `Retry-After: ${retryAfter}\r\n`
     case 'credentials_required':
       return `WWW-Authenticate: Basic realm="${realm}", charset="UTF-8"\r\n`
+    case 'login_required':
+      return `WWW-Authenticate: Bearer realm="${realm}"\r\n`
     case 'method_refused':
       return 'Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE\r\n'
     default:

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '../base/html.ts'
+import type { ErrorLink } from './errors.ts'
 import type { VisitorTexts } from './visitor-texts.ts'
 
 const STYLE = `
@@ -78,20 +79,24 @@ export interface ErrorPageContent extends VisitorTexts {
   readonly code: string
   /** Base URL of the pages that explain error codes. */
   readonly pagesUrl: string | undefined
+  readonly links: readonly ErrorLink[]
 }
 
 /** Renders the page of an error and escapes its texts. */
 export function renderErrorPage(content: ErrorPageContent): Buffer {
-  const { title, message, visitor, owner, stoppedAt, pagesUrl } = content
+  const { title, message, visitor, owner, stoppedAt, pagesUrl, links } = content
   const code = escapeHtml(content.code)
   const link = pagesUrl === undefined ? code : `<a href="${escapeHtml(pagesUrl)}/${code}">${code}</a>`
-  const section = (heading: string, text: string) =>
-    `<section><h2>${heading}</h2><p>${escapeHtml(text)}</p></section>`
+  const section = (heading: string, text: string, more = '') =>
+    `<section><h2>${heading}</h2><p>${escapeHtml(text)}</p>${more}</section>`
+  const goOn = links
+    .map(({ text, url }) => `<p><a href="${escapeHtml(url)}">${escapeHtml(text)}</a></p>`)
+    .join('')
   return renderDocument(
     title,
     `<p class="status">Error ${content.status}</p><h1>${escapeHtml(title)}</h1><p dir="auto">${escapeHtml(message)}</p>` +
       (stoppedAt === undefined ? '' : renderPath(stoppedAt)) +
-      section('What you can do', visitor) +
+      section('What you can do', visitor, goOn) +
       (owner === undefined ? '' : section('If you run this site', owner)) +
       `<footer><code>${link}</code></footer>`,
   )

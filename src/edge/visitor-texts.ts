@@ -124,6 +124,12 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     visitor: 'Sign in with another account, or ask the owner of this site for access.',
     owner: 'Change who is allowed in the sign-in module or policy of the endpoint.',
   },
+  login_failed: { title: 'Sign-in not completed', visitor: 'Open the page again to start a new sign-in.' },
+  login_misconfigured: {
+    title: 'Sign-in is set up wrongly',
+    visitor: 'Tell the owner of this site. They can see the reason.',
+    owner: 'Your dashboard and the log of the server name the reason and the setting.',
+  },
   credentials_required: {
     title: 'Password required',
     visitor: 'Reload the page, then enter the user name and password that the owner of this site gave you.',

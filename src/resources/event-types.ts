@@ -41,6 +41,8 @@ const SESSION_EVENTS = [
   'tunnel_stop.v0',
 ]
 
+const SIGN_IN_EVENTS = ['sign_in_failed.v0']
+
 const CONNECTION_FIELDS = [
   'conn.client_ip',
   'conn.server_ip',
@@ -95,5 +97,6 @@ export const TRAFFIC_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
 export const EVENT_TYPES: ReadonlySet<string> = new Set([
   ...RESOURCE_EVENTS,
   ...SESSION_EVENTS,
+  ...SIGN_IN_EVENTS,
   ...Object.keys(TRAFFIC_FIELDS),
 ])

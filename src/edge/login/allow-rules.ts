@@ -14,18 +14,18 @@ export interface AllowRules {
 /** Rules that admit everyone who can sign in. */
 export const ALLOW_EVERYONE: AllowRules = { emails: [], domains: [], groups: [], claims: [] }
 
-/** Throws `SignInError` with a message for the visitor unless the rules admit this identity. */
+/** Throws `SignInError` unless the rules admit this identity. */
 export function requireAllowed(identity: Identity, { emails, domains, groups, claims }: AllowRules): void {
-  const label = identity.email || identity.name || identity.id
+  const person = identity.email || identity.name || identity.id
   if (emails.length + domains.length > 0 && !hasAllowedEmail(identity.email, emails, domains))
-    throw new SignInError(`no rule of this page allows ${label}`)
+    throw new SignInError('person_not_allowed', { person })
   if (groups.length > 0 && !groups.some((group) => identity.groups.includes(group)))
-    throw new SignInError('you are not a member of a group with access to this page')
+    throw new SignInError('group_not_allowed', { person })
   // An unverified email must not grant access, as a claim neither.
   const known = { ...identity.claims, email: identity.email }
   for (const [name, values] of groupClaims(claims))
     if (!listTexts(readClaim(known, name)).some((value) => values.has(value)))
-      throw new SignInError(`no rule of this page allows ${label}`)
+      throw new SignInError('person_not_allowed', { person })
 }
 
 /** The claims that the rules ask for. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { ProviderTokenName } from '../modules/login.ts'
+import type { ScopeFailures } from './failure-log.ts'
 import type { LiveSessions } from './live-sessions.ts'
 import type { LoginStore } from './login-store.ts'
 import type { ReplayGuard } from './replay-guard.ts'
@@ -47,4 +48,5 @@ export interface GateOptions extends GateDependencies {
   /** Sessions, states and tickets of another version are invalid. */
   readonly version: string
   readonly signIn: SignIn
+  readonly failures: ScopeFailures
 }

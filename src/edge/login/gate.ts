@@ -6,8 +6,9 @@ import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { type EdgeResponse, redirect } from '../response.ts'
-import { CALLBACK_PATH, readSignInTarget } from '../sign-in-target.ts'
+import { CALLBACK_PATH, readSignInTarget, switchTarget } from '../sign-in-target.ts'
 import { pageFields, renderPage } from '../visitor-page.ts'
+import { type ScopeFailures, type SignInPage, toEdgeError } from './failure-log.ts'
 import { GateCookies, isSecure, type PendingSignIn } from './gate-cookies.ts'
 import type { GateOptions } from './gate-options.ts'
 import { GateSessions, type RequestSession } from './gate-sessions.ts'
@@ -16,7 +17,8 @@ import { withTimeout } from './provider-fetch.ts'
 import type { StoredTokens, TokenGrant } from './provider-tokens.ts'
 import { sanitizeReturnPath, toLocation } from './return-to.ts'
 import type { Session, SessionEnd } from './session.ts'
-import { type SignIn, SignInError, throwLoginError } from './sign-in.ts'
+import { type SignIn, SignInError } from './sign-in.ts'
+import { describePlace } from './started-session.ts'
 import { MAX_STATE_SECONDS, type SignInState, type Ticket } from './tickets.ts'
 
 /** Sec-Fetch-Dest values of page loads. Scripts and images cannot sign in, and each attempt would leave a cookie. */
@@ -27,6 +29,7 @@ export interface Gate {
   readonly scopeId: string
   readonly version: string
   readonly signIn: SignIn
+  readonly failures: ScopeFailures
   /** What of the tokens of the provider is stored; undefined when nothing is. */
   selectTokens(grant: TokenGrant): StoredTokens | undefined
   readonly step: RequestStep
@@ -35,18 +38,32 @@ export interface Gate {
 /** Creates a gate: it admits signed-in visitors and redirects the others to the provider. */
 export function createGate(options: GateOptions): Gate {
   const { seal, tickets, replayGuard, store, liveSessions, clock } = options
-  const { scopeId, version, settings, signIn, shared } = options
+  const { scopeId, version, settings, signIn, shared, failures } = options
   const gateCookies = new GateCookies({ prefix: settings.cookie_prefix, scopeId, shared, seal })
   const sessions = new GateSessions(options, gateCookies)
   liveSessions.setVersion(sessions.scope.scopeId, sessions.scope.version)
 
   /**
-   * Writes to the shared store, so only after the provider has verified the visitor: otherwise anyone could cause
-   * writes.
+   * Whether an id is used for the first time. Writes to the shared store, so only after the provider has verified the
+   * visitor: otherwise anyone could cause writes.
    */
-  async function consume(id: string, ttlMs: number): Promise<void> {
-    if (await consumeOnce({ replayGuard, store, now: clock.now() }, id, ttlMs)) return
-    throw new SignInError('this sign-in has already been used; open the page again')
+  const consume = (id: string, ttlMs: number) =>
+    consumeOnce({ replayGuard, store, now: clock.now() }, id, ttlMs)
+
+  /** Shows the visitor of a page why the sign-in failed, and its owner more. */
+  function reject(exchange: Exchange, returnTo: string): (error: unknown) => never {
+    return (error) => {
+      if (!(error instanceof SignInError)) throw error
+      const page = describePage(exchange, returnTo)
+      failures.add(error, signIn.provider, page.place)
+      throw toEdgeError(error, page)
+    }
+  }
+
+  function describePage(exchange: Exchange, returnTo: string): SignInPage {
+    const origin = requestOrigin(exchange)
+    const switchUrl = toLocation(origin, switchTarget(selectCallbackPath(exchange), returnTo))
+    return { place: describePlace(exchange, origin), url: toLocation(origin, returnTo), switchUrl }
   }
 
   function admitRequest(exchange: Exchange, cookies: Cookies, request: RequestSession): undefined {
@@ -77,14 +94,15 @@ export function createGate(options: GateOptions): Gate {
     return undefined
   }
 
-  async function beginSignIn(exchange: Exchange, follows: SessionEnd | undefined): Promise<EdgeResponse> {
-    const { method, target } = exchange.head
+  /** `returnTo`: where the visitor wants to go. */
+  async function beginSignIn(
+    exchange: Exchange,
+    returnTo: string,
+    { follows, switchesAccount = false }: { follows?: SessionEnd | undefined; switchesAccount?: boolean },
+  ): Promise<EdgeResponse> {
     exchange.note('oauth.decision', 'block')
     exchange.note('oauth.app_client_id', signIn.label)
-    // Only a page load can follow a redirect to a sign-in page and return; other requests get a plain error.
-    const destination = exchange.fields.get('sec-fetch-dest') ?? 'document'
-    if ((method !== 'GET' && method !== 'HEAD') || exchange.upgrading || !PAGE_DESTINATIONS.has(destination))
-      throw edgeError('login_required')
+    if (!isPageLoad(exchange)) throw edgeError('login_required')
     const signInId = randomBytes(16).toString('base64url')
     const path = selectCallbackPath(exchange)
     const secret = randomBytes(16).toString('base64url')
@@ -97,13 +115,11 @@ export function createGate(options: GateOptions): Gate {
       browser: digestSecret(secret),
       at: clock.now(),
       memory: signIn.createMemory(),
+      returnTo,
     }
-    const url = await withTimeout(signIn.begin(state, tickets.sealState(state)), options.providerTimeoutMs)
-    const pending: PendingSignIn = {
-      signInId,
-      returnTo: sanitizeReturnPath(target),
-      ...(follows !== undefined && { follows }),
-    }
+    const beginning = signIn.begin(state, tickets.sealState(state), { switchesAccount })
+    const url = await withTimeout(beginning, options.providerTimeoutMs)
+    const pending: PendingSignIn = { signInId, returnTo, ...(follows !== undefined && { follows }) }
     // The visitor returns with new tokens, for which the request needs room.
     const expiredTokens = gateCookies.expireTokens(exchange)
     return redirect(302, url, gateCookies.formatPending(exchange, pending, { path, secret }) + expiredTokens)
@@ -117,26 +133,40 @@ export function createGate(options: GateOptions): Gate {
     if (signInId === '') return { returnTo }
     const { secret, pending } = gateCookies.readPending(exchange, signInId)
     if (secret === undefined || digestSecret(secret) !== browser || pending?.signInId !== signInId)
-      throw new SignInError('this sign-in was started in another browser; open the page again')
+      throw new SignInError('other_browser')
     return pending
   }
 
   /** Redeems a ticket of the login host. Codes and assertions of providers are redeemed there, never here. */
   async function redeemTicket(exchange: Exchange): Promise<EdgeResponse> {
     const ticket = tickets.openTicket(parseQuery(exchange))
-    if (ticket.scopeId !== scopeId || ticket.version !== version || ticket.origin !== requestOrigin(exchange))
-      throw new SignInError('this sign-in is for another page; open the page again')
+    if (ticket === undefined) return reject(exchange, '/')(new SignInError('expired'))
     const { id, signInId } = ticket
+    const origin = requestOrigin(exchange)
+    if (ticket.scopeId !== scopeId || ticket.origin !== origin)
+      return reject(exchange, '/')(new SignInError('other_page'))
+    const fail = reject(exchange, ticket.returnTo)
+    if (ticket.version !== version) return fail(new SignInError('settings_changed'))
+    // Opened again by the back button: whoever is signed in sees what they came for.
+    const resume = () => redirect(303, toLocation(origin, ticket.returnTo))
+    if (tickets.isExpired(ticket)) {
+      // One that was never used would fail the next time too, if a clock is wrong.
+      const isUsed = gateCookies.readPending(exchange, signInId).pending === undefined
+      return isUsed ? resume() : fail(new SignInError('expired'))
+    }
     // Consumed first, so that a ticket leaked to another browser cannot be redeemed by the original one either.
     const ttlMs = MAX_STATE_SECONDS * 1000 + 120_000
-    await consume(signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`, ttlMs)
-    const { returnTo, follows } = requirePending(exchange, ticket)
-    const provider = await withTimeout(signIn.describeProvider(), options.providerTimeoutMs)
-    const origin = requestOrigin(exchange)
-    const cookies = sessions.start(exchange, ticket, { provider, origin, follows })
-    const expired =
-      signInId === '' ? '' : gateCookies.expirePending(exchange, signInId, requestPath(exchange))
-    return redirect(303, toLocation(origin, returnTo), cookies + expired)
+    if (!(await consume(signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`, ttlMs))) return resume()
+    try {
+      const { returnTo, follows } = requirePending(exchange, ticket)
+      const provider = await withTimeout(signIn.describeProvider(), options.providerTimeoutMs)
+      const cookies = sessions.start(exchange, ticket, { provider, origin, follows })
+      const expired =
+        signInId === '' ? '' : gateCookies.expirePending(exchange, signInId, requestPath(exchange))
+      return redirect(303, toLocation(origin, returnTo), cookies + expired)
+    } catch (error) {
+      return fail(error)
+    }
   }
 
   async function providerLogoutUrl({ identity }: Session): Promise<string | undefined> {
@@ -159,22 +189,38 @@ export function createGate(options: GateOptions): Gate {
     }
   }
 
+  /** Ends the session of the visitor, who signs in as somebody else. */
+  async function switchAccount(exchange: Exchange): Promise<EdgeResponse> {
+    const returnTo = sanitizeReturnPath(parseQuery(exchange).get('return') ?? '/')
+    const session = sessions.find(exchange, new Cookies(exchange))?.session
+    const response = await beginSignIn(exchange, returnTo, { switchesAccount: true }).catch(
+      reject(exchange, returnTo),
+    )
+    if (session !== undefined && sessions.isAlive(session)) await sessions.revoke(session)
+    return { ...response, fields: response.fields + gateCookies.expireSession(exchange) }
+  }
+
   const step: RequestStep = (exchange) => {
-    const { method, host } = exchange.head
+    const { method, host, target } = exchange.head
     // A browser would not take the cookie, or would send it to hosts of another account.
     if (shared !== undefined && !(isWithin(host, shared.domain) && shared.isOwned()))
       throw edgeError('cookie_domain_invalid', shared.domain)
-    const target = readSignInTarget(exchange.head.target)
-    if (target === 'callback') return redeemTicket(exchange).catch(throwLoginError)
-    if (target === 'logout') return logout(exchange)
+    const ownTarget = readSignInTarget(target)
+    if (ownTarget === 'callback') return redeemTicket(exchange)
+    if (ownTarget === 'logout') return logout(exchange)
+    if (ownTarget === 'switch') return switchAccount(exchange)
     const cookies = new Cookies(exchange)
     if (method === 'OPTIONS' && settings.options_passthrough) {
       cookies.hide(gateCookies.isOwn)
       return undefined
     }
+    const start = (follows: SessionEnd | undefined) => {
+      const returnTo = sanitizeReturnPath(target)
+      return beginSignIn(exchange, returnTo, { follows }).catch(reject(exchange, returnTo))
+    }
     const found = sessions.find(exchange, cookies)
-    if (found === undefined) return beginSignIn(exchange, undefined).catch(throwLoginError)
-    const restart = () => beginSignIn(exchange, sessions.findEnd(found.session)).catch(throwLoginError)
+    if (found === undefined) return start(undefined)
+    const restart = () => start(sessions.findEnd(found.session))
     if (!sessions.isAlive(found.session)) return restart()
     const request = sessions.resolve(found, cookies)
     const renewal = sessions.renew(request)
@@ -187,7 +233,25 @@ export function createGate(options: GateOptions): Gate {
         : restart()
     })
   }
-  return { scopeId, version, signIn, selectTokens: (grant) => sessions.selectTokens(grant), step }
+  return {
+    scopeId,
+    version,
+    signIn,
+    failures,
+    selectTokens: (grant) => sessions.selectTokens(grant),
+    step,
+  }
+}
+
+/**
+ * Whether a browser loads a page: only then can the visitor follow a redirect to a sign-in page and return. A program gets
+ * a plain error, and one that says nothing of what it accepts is taken for a browser.
+ */
+function isPageLoad({ head, fields, upgrading }: Exchange): boolean {
+  if ((head.method !== 'GET' && head.method !== 'HEAD') || upgrading) return false
+  const destination = fields.get('sec-fetch-dest')
+  if (destination !== undefined) return PAGE_DESTINATIONS.has(destination)
+  return fields.get('accept')?.includes('text/html') ?? true
 }
 
 /** Adds Set-Cookie lines to the response of the upstream. */
@@ -232,9 +296,7 @@ function requireOwnOrigin(exchange: Exchange): string {
   const port = parseHostPort(head.authority)?.port
   const publicPort = isSecure(exchange) ? core.publicHttpsPort : core.publicHttpPort
   if (port !== undefined && port !== publicPort && port !== connection.localPort)
-    throw new SignInError(
-      `sign-in is not available on port ${port} of this host; open the page on its usual port`,
-    )
+    throw new SignInError('wrong_port')
   return requestOrigin(exchange)
 }
 

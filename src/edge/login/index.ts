@@ -22,6 +22,7 @@ import type { LoginContext, Logins, PolicySignInSettings } from '../modules/logi
 import type { HttpEntry } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 import { createCallbackLimit } from './callback-limit.ts'
+import { type FailedSignIn, FailureLog, type OnFailedSignIn } from './failure-log.ts'
 import { createGate, type Gate } from './gate.ts'
 import { LiveSessions } from './live-sessions.ts'
 import { createLoginHost } from './login-host.ts'
@@ -42,6 +43,7 @@ import type { SignIn } from './sign-in.ts'
 import type { Locate } from './started-session.ts'
 import { createTickets } from './tickets.ts'
 
+export type { FailedSignIn, OnFailedSignIn } from './failure-log.ts'
 export type { LoginStore } from './login-store.ts'
 export type { OauthEndpoints } from './oauth-providers.ts'
 export type { Revocation } from './revocations.ts'
@@ -65,6 +67,7 @@ export interface LoginOptions {
   readonly providerTimeoutMs?: number
   /** How long a request waits until its tokens are renewed. */
   readonly renewalWaitMs?: number
+  readonly onFailed?: OnFailedSignIn
 }
 
 /** The login service with its host, where providers redirect visitors back to. */
@@ -72,6 +75,8 @@ export interface LoginService extends Logins {
   host(policy: TlsPolicy): HttpEntry
   /** Applies revocations of this and other nodes. */
   applyRevocations(endings: readonly Revocation[]): void
+  /** The last failed sign-ins at the routes and endpoints of an account, on all nodes; the latest first. */
+  failuresOf(accountId: string): FailedSignIn[]
   /** Stops the worker threads that parse provider messages. */
   close(): Promise<void>
 }
@@ -82,9 +87,10 @@ export function createLogins(options: LoginOptions): LoginService {
   const seal = createSeal(options.key)
   const replayGuard = new ReplayGuard(clock)
   const revocations = new Revocations()
-  const tickets = createTickets({ seal, clock })
   const liveSessions = new LiveSessions()
   const log = options.log ?? silentLog
+  const tickets = createTickets({ seal, clock, log })
+  const failures = new FailureLog({ clock, log, onFailed: options.onFailed ?? (() => {}) })
   const waitMs = options.renewalWaitMs ?? RENEWAL_WAIT_MS
   const shared = {
     seal,
@@ -132,6 +138,7 @@ export function createLogins(options: LoginOptions): LoginService {
       requiredTokens,
       version,
       signIn,
+      failures: context.getOrCreate('failed sign-ins', '', () => failures.ofScope(accountId, scopeId)),
     })
     gates.set(gate.step, gate)
     return { signIn, step: gate.step }
@@ -213,6 +220,8 @@ export function createLogins(options: LoginOptions): LoginService {
       for (const revocation of peerRevocations) revocations.add(revocation, now)
       liveSessions.recheck()
     },
+
+    failuresOf: (accountId) => failures.of(accountId),
 
     close: () => workers.close(),
 

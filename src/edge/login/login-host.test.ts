@@ -75,10 +75,13 @@ for (const [name, change] of Object.entries(changes))
     assert.ok(!setCookies(headers).some((line) => line.includes('session=')), 'no session is created')
   })
 
-test('a ticket is valid once, for a minute, and in the browser that started the sign-in', async (t) => {
+test('a ticket is valid once, for a minute, and in the browser that started the sign-in; a used one leads back', async (t) => {
   const { begin, redeem, sendRequest, time, shared } = await start(t)
-  const redeemTicket = async (ticket: string, cookies: readonly string[]) =>
-    (await sendRequest({ path: ticket, headers: { cookie: cookies.join('; ') } })).status
+  const redeemTicket = async (ticket: string, cookies: readonly string[]) => {
+    const { status, headers } = await sendRequest({ path: ticket, headers: { cookie: cookies.join('; ') } })
+    if (setCookies(headers).length > 0) return 'a session'
+    return status === 303 ? String(headers.location) : status
+  }
   const isProof = (cookie: string) => cookie.startsWith('__Host-adit.browser.')
   async function getTicket() {
     const { state, cookies } = await begin()
@@ -86,6 +89,7 @@ test('a ticket is valid once, for a minute, and in the browser that started the 
     return { ...(await redeem(state)), cookies, id }
   }
   const other = await begin()
+  const back = `https://${HOST}/page?x=1`
 
   const wrong: Record<string, (cookies: readonly string[]) => readonly string[]> = {
     'another browser': () => [],
@@ -97,17 +101,18 @@ test('a ticket is valid once, for a minute, and in the browser that started the 
   for (const [name, change] of Object.entries(wrong)) {
     const { ticket, cookies } = await getTicket()
     assert.equal(await redeemTicket(ticket, change(cookies)), 403, name)
-    assert.equal(await redeemTicket(ticket, cookies), 403, `${name}, and then the right one`)
+    assert.equal(await redeemTicket(ticket, cookies), back, `${name}, and then the right one`)
   }
   const valid = await getTicket()
-  assert.equal(await redeemTicket(valid.ticket, valid.cookies), 303)
-  assert.equal(await redeemTicket(valid.ticket, valid.cookies), 403, 'twice')
+  assert.equal(await redeemTicket(valid.ticket, valid.cookies), 'a session')
+  assert.equal(await redeemTicket(valid.ticket, valid.cookies), back, 'twice')
   const elsewhere = await getTicket()
   shared.used.add(`sign-in ${elsewhere.id}`)
-  assert.equal(await redeemTicket(elsewhere.ticket, elsewhere.cookies), 403, 'used on another node')
+  assert.equal(await redeemTicket(elsewhere.ticket, elsewhere.cookies), back, 'used on another node')
   const expired = await getTicket()
   time.now += 60_001
   assert.equal(await redeemTicket(expired.ticket, expired.cookies), 403, 'too late')
+  assert.equal(await redeemTicket(expired.ticket, []), back, 'too late, and the browser has forgotten it')
 })
 
 test('a ticket is valid only at the origin where the sign-in started', async (t) => {
@@ -130,24 +135,26 @@ test('a ticket is valid only at the origin where the sign-in started', async (t)
   assert.equal((await sendRequest({ path, headers })).status, 303)
 })
 
-test('a state is valid once, for ten minutes, and at the redirect URI of its provider', async (t) => {
+test('a state is valid once, for ten minutes, and at the redirect URI of its provider; a used one leads back', async (t) => {
   const { begin, redeem, sendRequest, redeemed, time } = await start(t)
-  const { state } = await begin()
-  const statusAt = async (path: string) =>
-    (await sendRequest({ host: IDP, path: `${path}?code=c&state=${state}` })).status
+  const [{ state }, other] = [await begin(), await begin()]
+  const statusAt = async (path: string, sealed: string) =>
+    (await sendRequest({ host: IDP, path: `${path}?code=c&state=${sealed}` })).status
 
-  assert.equal(await statusAt('/oidc/callback/login.example'), 403)
-  assert.equal(await statusAt('/oauth2/github/callback'), 403)
+  assert.equal(await statusAt('/oidc/callback/login.example', state), 403)
+  assert.equal(await statusAt('/oauth2/github/callback', other.state), 403)
   assert.deepEqual(redeemed, [])
+  const back = `https://${HOST}/page?x=1`
+  const locationOf = async (used: string) => (await redeem(used)).headers.location
   // The state was consumed by the invalid response: there is no second attempt.
-  assert.equal((await redeem(state)).status, 403)
+  assert.equal(await locationOf(state), back)
 
   const again = await begin()
   const expired = await begin()
-  assert.equal((await redeem(again.state)).status, 303)
-  assert.equal((await redeem(again.state)).status, 403)
+  assert.match(String(await locationOf(again.state)), /ticket=/)
+  assert.equal(await locationOf(again.state), back)
   time.now += 600_001
-  assert.equal((await redeem(expired.state)).status, 403)
+  assert.equal(await locationOf(expired.state), back)
   assert.deepEqual(redeemed, ['c'])
 })
 
@@ -186,7 +193,7 @@ test('a provider error is never echoed to the visitor', async (t) => {
       path: `/oauth2/callback?${name === 'error' ? `state=${state}` : parameters}&${name}=${hostile}`,
       headers: { accept: 'text/html' },
     })
-    assert.equal(status, 403, name)
+    assert.equal(status, name === 'error' ? 500 : 502, name)
     assert.ok(!text.includes('alert') && !text.includes('server_error'), text)
     assert.deepEqual(setCookies(headers), [])
   }

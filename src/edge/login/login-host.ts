@@ -5,18 +5,22 @@ import type { Exchange } from '../exchange.ts'
 import { holdBody } from '../held-body.ts'
 import type { RequestStep } from '../module.ts'
 import { type EdgeResponse, redirect } from '../response.ts'
+import { switchTarget } from '../sign-in-target.ts'
 import { createCounters, type HttpEntry, type HttpRoute } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 import { createAccountTraffic } from '../traffic.ts'
 import { pageFields, renderPage } from '../visitor-page.ts'
 import type { CallbackLimit } from './callback-limit.ts'
 import { isProviderCallback } from './callback-paths.ts'
+import { type FailurePlace, toEdgeError } from './failure-log.ts'
 import type { Gate } from './gate.ts'
 import { withTimeout } from './provider-fetch.ts'
 import type { ReplayGuard } from './replay-guard.ts'
+import { toLocation } from './return-to.ts'
 import type { SamlServiceProvider } from './saml.ts'
-import { SignInError, throwLoginError } from './sign-in.ts'
-import { MAX_STATE_SECONDS, type SignInOrigin, type Tickets } from './tickets.ts'
+import { SignInError } from './sign-in.ts'
+import { describePlace } from './started-session.ts'
+import { MAX_STATE_SECONDS, type SignInOrigin, type SignInState, type Tickets } from './tickets.ts'
 
 // The largest SAML message in base64, with room for percent-encoding and RelayState.
 const MAX_FORM_BYTES = 256 * 1024
@@ -43,7 +47,7 @@ export function createLoginHost(options: {
   const route: HttpRoute = {
     id: 'login',
     admission: undefined,
-    steps: [(exchange) => handle(exchange).catch(throwLoginError)],
+    steps: [(exchange) => handle(exchange).catch(rejectUnknown)],
     backend: () => undefined,
     counters: createCounters(),
   }
@@ -55,34 +59,28 @@ export function createLoginHost(options: {
     if (url === null) throw edgeError('endpoint_not_found', exchange.head.host)
     if (isProviderCallback(url.pathname)) {
       if (method !== 'GET') throw edgeError('method_refused', method)
-      return redirect(303, await redeem(exchange.core, url))
+      return redirect(303, await redeemCode(exchange.core, url))
     }
     const [, name, endpoint] = SAML_PATH.exec(url.pathname) ?? []
-    const samlProvider = name === undefined ? undefined : findSamlProvider(exchange.core, name)
-    if (samlProvider === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
+    const service = name === undefined ? undefined : findSamlService(exchange.core, name)
+    if (service === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
+    const { samlProvider } = service
     if (endpoint === undefined && method === 'GET')
       return {
         status: 200,
         fields: 'Content-Type: application/samlmetadata+xml\r\n',
         body: Buffer.from(await samlProvider.metadata()),
       }
-    if (endpoint === '/acs' && method === 'POST') {
-      const { scopeId, version } = samlProvider
-      // Compared by what they are: endpoints that share an address have a gate each.
-      const serves = (origin: string, path: string) => {
-        const gate = findGate(exchange.core, { origin, path })
-        return gate?.scopeId === scopeId && gate.version === version
-      }
+    if (endpoint === '/acs' && method === 'POST')
       return limit(remoteAddress, async () =>
-        redirect(303, await samlProvider.consumeResponse(await readForm(exchange), serves)),
+        redirect(303, await consumeResponse(exchange.core, service, await readForm(exchange))),
       )
-    }
     if (endpoint === '/slo' && (method === 'GET' || method === 'POST')) {
       const location = await limit(remoteAddress, async () =>
         method === 'GET'
           ? samlProvider.logoutQuery(url.search.slice(1))
           : samlProvider.logoutForm(await readForm(exchange)),
-      )
+      ).catch(recordFor(service))
       if (location !== undefined) return redirect(303, location)
       return {
         status: 200,
@@ -93,49 +91,93 @@ export function createLoginHost(options: {
     throw edgeError('method_refused', method)
   }
 
-  /**
-   * Redeems an authorization code with the client, PKCE verifier and nonce of the module that started the sign-in, so
-   * that a code and a state that do not belong together fail.
-   */
-  async function redeem(core: Core, { pathname: path, searchParams: query }: URL): Promise<string> {
+  /** Redeems an authorization code; returns where the visitor goes on. */
+  function redeemCode(core: Core, { pathname: path, searchParams: query }: URL): Promise<string> {
     // RFC 6749 section 3.1: parameters must not repeat, because two parsers might pick different ones.
-    if (new Set(query.keys()).size !== query.size)
-      throw new SignInError('the response from the identity provider was not valid')
+    if (new Set(query.keys()).size !== query.size) throw new SignInError('response_invalid')
     const sealedState = query.get('state') ?? ''
     const state = tickets.openState(sealedState)
-    if (state === undefined) throw new SignInError('this sign-in was not started here')
-    const gate = findGate(core, state)
-    if (gate === undefined || gate.scopeId !== state.scopeId || gate.version !== state.version)
-      throw new SignInError('the page has changed since this sign-in began; open it again')
-    if (!replayGuard.consume(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
-      throw new SignInError('this sign-in has already been completed; open the page again')
-    const response = { path, query, state: sealedState }
-    const completed = await withTimeout(gate.signIn.complete(response, state), providerTimeoutMs)
-    const tokens = gate.selectTokens(completed.grant)
-    return tickets.ticketUrl(state, completed.identity, { ...(tokens && { tokens }) })
+    if (state === undefined) throw new SignInError('not_started_here')
+    return goOn(core, state, async ({ signIn, selectTokens }) => {
+      if (!replayGuard.consume(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
+        throw new SignInError('completed')
+      // With the client, PKCE verifier and nonce of the module that started the sign-in, so that a code and a state that
+      // do not belong together fail.
+      const completing = signIn.complete({ path, query, state: sealedState }, state)
+      const { grant, identity } = await withTimeout(completing, providerTimeoutMs)
+      const tokens = selectTokens(grant)
+      return tickets.ticketUrl(state, identity, { returnTo: state.returnTo ?? '', ...(tokens && { tokens }) })
+    })
+  }
+
+  /** Consumes a SAML response; returns where the visitor goes on. */
+  function consumeResponse(core: Core, service: SamlService, form: URLSearchParams): Promise<string> {
+    const { samlProvider } = service
+    const { scopeId, version } = samlProvider
+    const state = tickets.openState(samlProvider.readRelayState(form))
+    // Compared by what they are: endpoints that share an address have a gate each.
+    const isServedBy = (gate: Gate | undefined) => gate?.scopeId === scopeId && gate.version === version
+    if (state === undefined) {
+      const serves = (origin: string, path: string) => isServedBy(findGate(core, { origin, path })?.gate)
+      return samlProvider.consumeUnsolicited(form, serves).catch(recordFor(service))
+    }
+    if (state.scopeId !== scopeId) throw new SignInError('other_page')
+    return goOn(core, state, (gate) => {
+      if (!isServedBy(gate)) throw new SignInError('settings_changed')
+      return samlProvider.consumeResponse(form, state)
+    })
+  }
+
+  /**
+   * Goes on with a sign-in at the gate that currently serves its page. A sign-in that was completed or took too long leads
+   * back to the page, which knows who is signed in.
+   */
+  async function goOn(
+    core: Core,
+    state: SignInState,
+    complete: (gate: Gate) => Promise<string>,
+  ): Promise<string> {
+    const { origin, path, returnTo = '/' } = state
+    const found = findGate(core, state)
+    if (found === undefined || found.gate.scopeId !== state.scopeId) throw new SignInError('settings_changed')
+    const { gate, place } = found
+    const url = toLocation(origin, returnTo)
+    if (tickets.isExpired(state)) return url
+    try {
+      if (gate.version !== state.version) throw new SignInError('settings_changed')
+      return await complete(gate)
+    } catch (error) {
+      if (!(error instanceof SignInError)) throw error
+      if (error.failure === 'completed') return url
+      gate.failures.add(error, gate.signIn.provider, place)
+      throw toEdgeError(error, { place, url, switchUrl: toLocation(origin, switchTarget(path, returnTo)) })
+    }
   }
 
   /** The SAML service provider of a route or endpoint in the current routing table. */
-  function findSamlProvider({ table }: Core, name: string): SamlServiceProvider | undefined {
-    const route = table.route(name) ?? (table.http('https', name) ?? table.http('http', name))?.routeFor('/')
-    return stepsOf(route)
-      .map((step) => samlProviders.get(step))
-      .find((samlProvider) => samlProvider?.name === name)
+  function findSamlService({ table }: Core, name: string): SamlService | undefined {
+    const entry = table.http('https', name) ?? table.http('http', name)
+    const route = table.route(name) ?? entry?.routeFor('/')
+    for (const step of stepsOf(route)) {
+      const [samlProvider, gate] = [samlProviders.get(step), gates.get(step)]
+      if (samlProvider?.name !== name || gate === undefined) continue
+      return { samlProvider, gate, place: describePlace({ entry, route }, '') }
+    }
+    return undefined
   }
 
-  /** The gate that currently serves this origin and path. */
-  function findGate(
-    { table }: Core,
-    { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>,
-  ): Gate | undefined {
+  /** The gate that currently serves this origin and path, and where that is. */
+  function findGate({ table }: Core, { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>) {
     const [scheme, authority = ''] = origin.split('://')
     const { host } = parseHostPort(authority) ?? {}
     if (host === undefined) return undefined
     try {
-      const route = table.http(scheme === 'https' ? 'https' : 'http', host)?.routeFor(path)
-      return stepsOf(route)
+      const entry = table.http(scheme === 'https' ? 'https' : 'http', host)
+      const route = entry?.routeFor(path)
+      const gate = stepsOf(route)
         .map((step) => gates.get(step))
-        .find((gate) => gate !== undefined)
+        .find((each) => each !== undefined)
+      return gate && { gate, place: describePlace({ entry, route }, origin) }
     } catch {
       // No route has this path.
       return undefined
@@ -151,6 +193,26 @@ export function createLoginHost(options: {
     redirectToHttps: false,
     routeFor: () => route,
   }
+}
+
+/** A SAML service provider, with the gate that it serves. */
+interface SamlService {
+  readonly samlProvider: SamlServiceProvider
+  readonly gate: Gate
+  readonly place: FailurePlace
+}
+
+/** Tells the owner of a service provider why a message that answers no sign-in was rejected. */
+function recordFor({ gate, place }: SamlService): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof SignInError) gate.failures.add(error, gate.signIn.provider, place)
+    throw error
+  }
+}
+
+/** A message that belongs to no page is a matter of its sender alone. */
+function rejectUnknown(error: unknown): never {
+  throw error instanceof SignInError ? toEdgeError(error, undefined) : error
 }
 
 /** The steps of a route, with those inside its policy that sign visitors in. */

@@ -3,10 +3,10 @@ import type { Outbound } from '../../base/outbound/outbound.ts'
 import { type AllowRules, requireAllowed } from './allow-rules.ts'
 import { providerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { type OauthProvider, type OauthProviderName, toObject } from './oauth-providers.ts'
+import { rejectRenewal, rejectResponse } from './provider-errors.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
 import { readGrant } from './provider-tokens.ts'
-import { rejectRenewal } from './reject-renewal.ts'
-import { type Identity, recall, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
+import { type Identity, recall, type SignIn, SignInError } from './sign-in.ts'
 
 export interface OauthOptions {
   readonly name: OauthProviderName
@@ -57,17 +57,18 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
     const profiles = await Promise.all(names.map((name) => fetchProfile(provider.about[name]!, accessToken)))
     const documents = Object.fromEntries(names.map((name, index) => [name, profiles[index]]))
     const identity = { ...provider.readIdentity(documents), claims: toObject(documents.user) }
-    if (identity.id === '') throw new SignInError('the provider did not identify you')
+    if (identity.id === '') throw new SignInError('userinfo_rejected')
     requireAllowed(identity, options.allow)
     return { ...identity, groups: [], claims: {} }
   }
 
   return {
     label: clientId,
+    provider: options.name,
     describeProvider: async () => ({ name: options.name, url: new URL(provider.authorize).origin }),
     createMemory: () => ({ verifier: client.randomPKCECodeVerifier() }),
 
-    async begin(memory, state) {
+    async begin(memory, state, { switchesAccount = false } = {}) {
       return client.buildAuthorizationUrl(config, {
         ...options.parameters,
         redirect_uri: `${options.idpUrl()}${path}`,
@@ -76,12 +77,12 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
         code_challenge_method: 'S256',
         state,
         ...provider.parameters,
+        ...(switchesAccount && { prompt: 'select_account' }),
       }).href
     },
 
     async complete(response, memory) {
-      if (response.path !== path)
-        throw new SignInError('the response came from a different identity provider')
+      if (response.path !== path) throw new SignInError('response_invalid')
       const query = new URLSearchParams(response.query)
       // The endpoints are the operator's, not the tenant's, so the code cannot go to another provider.
       query.delete('iss')
@@ -90,16 +91,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
           pkceCodeVerifier: recall(memory, 'verifier'),
           expectedState: response.state,
         })
-        .catch((error: unknown) => {
-          const isCancelled =
-            error instanceof client.AuthorizationResponseError && error.error === 'access_denied'
-          return throwSignInError(
-            error,
-            isCancelled
-              ? 'the sign-in was cancelled'
-              : 'the response from the identity provider was not valid',
-          )
-        })
+        .catch(rejectResponse('token'))
       const grant = readGrant(tokens)
       return { identity: await readIdentity(grant.tokens.access_token), grant }
     },
@@ -109,7 +101,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
 
     async identify({ tokens }, { id }) {
       const identity = await readIdentity(tokens.access_token)
-      if (identity.id !== id) throw new SignInError('the provider identified another person')
+      if (identity.id !== id) throw new SignInError('identity_unconfirmed')
       return identity
     },
   }

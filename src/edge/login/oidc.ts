@@ -4,9 +4,9 @@ import type { Outbound } from '../../base/outbound/outbound.ts'
 import { type AllowRules, listClaims, readClaim, requireAllowed } from './allow-rules.ts'
 import { issuerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { createProviderDocuments } from './provider-documents.ts'
+import { rejectRenewal, rejectResponse } from './provider-errors.ts'
 import { readGrant } from './provider-tokens.ts'
-import { rejectRenewal } from './reject-renewal.ts'
-import { type Identity, recall, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
+import { type Identity, recall, type SignIn, SignInError } from './sign-in.ts'
 
 const CLOCK_SKEW_SECONDS = 60
 
@@ -36,7 +36,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
   /** The discovery document is unusable: endpoints missing, not http(s), or of another issuer. */
   function rejectDiscovery(error: unknown): never {
     documents.invalidateDiscovery()
-    return throwSignInError(error, 'the identity provider is misconfigured; contact the owner of this page')
+    return rejectResponse('metadata')(error)
   }
 
   /** Created for each sign-in from the cached documents. */
@@ -77,23 +77,26 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       scopes.some((scope) => CLAIMS_BY_SCOPE.get(scope)?.every((name) => claims[name] === undefined)) ||
       listClaims(allow).some((name) => readClaim(claims, name) === undefined)
     if (!isMissing || config.serverMetadata().userinfo_endpoint === undefined) return {}
-    return client.fetchUserInfo(config, accessToken, claims.sub).catch(rejectResponse)
+    return client.fetchUserInfo(config, accessToken, claims.sub).catch(rejectResponse('userinfo'))
   }
 
   /** Verifies what the library does not; the token is valid. */
   function verifyClaims({ iat, azp }: client.IDToken): void {
     if (iat > clock.now() / 1000 + CLOCK_SKEW_SECONDS)
-      rejectResponse(new Error('the token was issued in the future'))
+      throw new SignInError('clock_wrong', { cause: new Error('the ID token was issued in the future') })
     if (azp !== undefined && azp !== clientId)
-      rejectResponse(new Error('the token was issued to another client'))
+      throw new SignInError('token_invalid', {
+        cause: new Error('the ID token was issued to another client'),
+      })
   }
 
   return {
     label: clientId,
+    provider: options.issuer,
     describeProvider: async () => ({ name: issuer.hostname, url: options.issuer }),
     createMemory: () => ({ verifier: client.randomPKCECodeVerifier(), nonce: client.randomNonce() }),
 
-    async begin(memory, state) {
+    async begin(memory, state, { switchesAccount = false } = {}) {
       const config = await loadConfiguration()
       const code_challenge = await client.calculatePKCECodeChallenge(recall(memory, 'verifier'))
       try {
@@ -105,6 +108,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
           code_challenge_method: 'S256',
           state,
           nonce: recall(memory, 'nonce'),
+          ...(switchesAccount && { prompt: selectPrompt(config.serverMetadata()) }),
         }).href
       } catch (error) {
         return rejectDiscovery(error)
@@ -113,8 +117,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
 
     async complete({ path, query, state }, memory) {
       const config = await loadConfiguration()
-      if (path !== callbackPath(config))
-        throw new SignInError('the response came from a different identity provider')
+      if (path !== callbackPath(config)) throw new SignInError('response_invalid')
       const tokens = await client
         .authorizationCodeGrant(config, new URL(`${options.idpUrl()}${path}?${query}`), {
           pkceCodeVerifier: recall(memory, 'verifier'),
@@ -122,10 +125,9 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
           expectedNonce: recall(memory, 'nonce'),
           idTokenExpected: true,
         })
-        .catch(rejectResponse)
+        .catch(rejectResponse('token'))
       const claims = tokens.claims()
-      if (claims === undefined || claims.sub === '')
-        throw new SignInError('the provider did not identify you')
+      if (claims === undefined || claims.sub === '') throw new SignInError('token_invalid')
       verifyClaims(claims)
       const identity = toIdentity({
         ...(await fetchMissingClaims(config, tokens.access_token, claims)),
@@ -141,7 +143,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       const claims = tokens.claims()
       if (claims !== undefined) {
         // OpenID Connect Core section 12.2.
-        if (claims.sub !== id) rejectResponse(new Error('the token was issued for another person'))
+        if (claims.sub !== id) throw new SignInError('token_invalid')
         verifyClaims(claims)
       }
       return readGrant(tokens)
@@ -149,11 +151,10 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
 
     async identify({ tokens, claims }, identity) {
       const config = await loadConfiguration()
-      if (config.serverMetadata().userinfo_endpoint === undefined)
-        throw new SignInError('the provider has no UserInfo endpoint')
+      if (config.serverMetadata().userinfo_endpoint === undefined) throw new SignInError('userinfo_rejected')
       const userinfo = await client
         .fetchUserInfo(config, tokens.access_token, identity.id)
-        .catch(rejectResponse)
+        .catch(rejectResponse('userinfo'))
       const confirmed = confirmClaims(identity, { ...claims, ...userinfo })
       requireAllowed(confirmed, allow)
       return confirmed
@@ -180,13 +181,9 @@ function createClientAuth(secret: string): client.ClientAuth {
   }
 }
 
-/** Rejects a provider response with a message that reveals no details. */
-function rejectResponse(error: unknown): never {
-  const isCancelled = error instanceof client.AuthorizationResponseError && error.error === 'access_denied'
-  throwSignInError(
-    error,
-    isCancelled ? 'the sign-in was cancelled' : 'the response from the identity provider was not valid',
-  )
+/** How the provider lets a person choose another account. One that does not say how can at least ask for a password. */
+function selectPrompt({ prompt_values_supported: prompts }: client.ServerMetadata): string {
+  return Array.isArray(prompts) && prompts.includes('select_account') ? 'select_account' : 'login'
 }
 
 /** Claims of each scope; one of them is enough. */
@@ -228,7 +225,8 @@ function confirmClaims(identity: Identity, claims: Readonly<Record<string, unkno
     ...(identity.email === '' ? [] : ['email']),
   ]
   const missing = names.find((name) => current[name] === undefined)
-  if (missing !== undefined) throw new SignInError(`the provider did not confirm ${missing}`)
+  if (missing !== undefined)
+    throw new SignInError('identity_unconfirmed', { cause: new Error(`it did not confirm ${missing}`) })
   return toIdentity(current)
 }
 

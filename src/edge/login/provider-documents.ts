@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound, OutboundRequest } from '../../base/outbound/outbound.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
-import { ProviderUnavailable } from './sign-in.ts'
+import { SignInError } from './sign-in.ts'
 
 const DISCOVERY_TTL_MS = 60 * 60 * 1000
 const KEYS_TTL_MS = 5 * 60 * 1000
@@ -53,7 +53,7 @@ class PublishedDocument {
     if (response.status !== 200) throw new Error(`${url} answered ${response.status}`)
     const text = await response.text()
     if (text.length > MAX_DOCUMENT_CHARACTERS)
-      throw new ProviderUnavailable({ cause: new Error(`${url} answered with too much`) })
+      throw new SignInError('provider_down', { cause: new Error(`${url} answered with too much`) })
     const document = { text, fetchedAt: this.#clock.monotonic() }
     this.#document = document
     return document
@@ -105,7 +105,10 @@ export function createProviderDocuments(options: {
       const response = await fetch(url, init)
       const text = await response.text()
       kid = parseTokenKeyId(text) ?? kid
-      return new Response([204, 304].includes(response.status) ? null : text, response)
+      const answer = new Response([204, 304].includes(response.status) ? null : text, response)
+      // Where there is a challenge, the library does not read what the provider says in the body.
+      if ('error' in parseObject(text)) answer.headers.delete('www-authenticate')
+      return answer
     }
   }
 

@@ -1,3 +1,5 @@
+import { RejectedMessage } from './saml-message.ts'
+
 /** A parsed element of the signed XML, as the library returns it: attributes under `$`, children by name. */
 type Element = { readonly $?: Readonly<Record<string, string>>; readonly _?: string } & {
   readonly [child: string]: unknown
@@ -30,10 +32,11 @@ export function requireValidAssertion(parsed: object, expected: ExpectedAssertio
     throw new Error('it was issued by another provider')
   const issuedAt = parseTime(assertion.$?.IssueInstant)
   if (issuedAt === undefined || issuedAt > now + maxSkewMs || issuedAt < now - maxAgeMs - maxSkewMs)
-    throw new Error('it was not issued just now')
+    throw new RejectedMessage('clock_wrong', `it was issued at ${assertion.$?.IssueInstant ?? 'no time'}`)
   const conditions = onlyChild(assertion, 'Conditions')
   const expiresAt = parseTime(conditions.$?.NotOnOrAfter)
-  if (expiresAt !== undefined && expiresAt <= now - maxSkewMs) throw new Error('it has expired')
+  if (expiresAt !== undefined && expiresAt <= now - maxSkewMs)
+    throw new RejectedMessage('clock_wrong', `it expired at ${conditions.$?.NotOnOrAfter}`)
   const subject = onlyChild(assertion, 'Subject')
   if (elementText(onlyChild(subject, 'NameID')) === '') throw new Error('it names no subject')
   const confirmations = childElements(subject, 'SubjectConfirmation')

@@ -1,9 +1,17 @@
 import { type Profile, SAML, type SamlConfig, ValidateInResponseTo } from '@node-saml/node-saml'
+import { errorMessage } from '../../base/error-message.ts'
 import type { XmlLimits } from '../../base/xml-scan.ts'
+import type { FailureName } from './failures.ts'
 import { requireValidAssertion } from './saml-assertion.ts'
 import { MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS } from './saml-limits.ts'
 import { parseSignedQuery } from './saml-logout.ts'
-import { parsePostedMessage, requireRoot, requireSuccess } from './saml-message.ts'
+import {
+  parsePostedMessage,
+  RejectedMessage,
+  requireRoot,
+  requireSuccess,
+  type SamlMessage,
+} from './saml-message.ts'
 import { type IdentityProvider, parseIdpMetadata } from './saml-metadata.ts'
 import type { Identity } from './sign-in.ts'
 
@@ -57,6 +65,12 @@ export interface CheckedResponse {
   readonly identity: Identity
 }
 
+/** Why a response was rejected; the reason is not for visitors. */
+export interface RejectedResponse {
+  readonly failure: FailureName
+  readonly reason: string
+}
+
 /** A logout request signed by the provider. */
 export interface CheckedLogout {
   readonly id: string
@@ -68,7 +82,7 @@ export interface CheckedLogout {
 
 export interface SamlCheckResults {
   metadata: IdentityProvider
-  response: CheckedResponse
+  response: CheckedResponse | RejectedResponse
   /** Undefined for a logout response, which requires no action. */
   'logout-query': CheckedLogout | undefined
   'logout-form': CheckedLogout
@@ -80,7 +94,10 @@ export async function runSamlCheck(check: SamlCheck): Promise<SamlCheckResults[S
     case 'metadata':
       return parseIdpMetadata(check.xml, check.limits)
     case 'response':
-      return checkResponse(check)
+      return checkResponse(check).catch((error: unknown) => ({
+        failure: error instanceof RejectedMessage ? error.failure : 'response_invalid',
+        reason: errorMessage(error),
+      }))
     case 'logout-query':
       return checkLogoutQuery(check)
     case 'logout-form':
@@ -105,7 +122,9 @@ async function checkResponse({
       removeAsync: async (key) => key,
     },
   })
-  const { profile } = await saml.validatePostResponseAsync({ SAMLResponse: message })
+  const { profile } = await saml
+    .validatePostResponseAsync({ SAMLResponse: message })
+    .catch((error: unknown) => rejectByWords(error, parsed, parties.idp))
   if (profile === null) throw new Error('it contains no profile')
   const assertionId = requireValidAssertion(profile.getAssertion?.() ?? {}, {
     issuer: parties.idp.entityId,
@@ -116,6 +135,28 @@ async function checkResponse({
     maxAgeMs: MAX_ASSERTION_AGE_MS,
   })
   return { assertionId, identity: toIdentity(profile) }
+}
+
+/** The library tells only in words what a provider could be set up wrongly for. */
+function rejectByWords(error: unknown, message: SamlMessage, idp: IdentityProvider): never {
+  const words = errorMessage(error)
+  if (words.startsWith('Invalid signature')) {
+    if (!message.elements.some(({ localName }) => localName === 'Signature'))
+      throw new RejectedMessage('assertion_unsigned', 'it is not signed')
+    // One with a known certificate was changed after it was signed.
+    if (!namesCertificate(message, idp)) throw new RejectedMessage('signature_mismatch', words)
+  }
+  if (/ expired| not yet valid|^No valid subject confirmation/.test(words))
+    throw new RejectedMessage('clock_wrong', words)
+  if (words.includes('AudienceRestriction') || words.includes('audience'))
+    throw new RejectedMessage('audience_mismatch', words)
+  throw error
+}
+
+function namesCertificate({ xml }: SamlMessage, { certificates }: IdentityProvider): boolean {
+  return [...xml.matchAll(/X509Certificate>([^<]*)</g)].some(([, text]) =>
+    certificates.includes(text!.replace(/\s+/g, '')),
+  )
 }
 
 async function checkLogoutQuery({

@@ -1,9 +1,10 @@
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import { METADATA_LIMITS } from '../../resources/index.ts'
 import { EdgeError, edgeError } from '../errors.ts'
+import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
 import { type IdentityProvider, requireUsableMetadata } from './saml-metadata.ts'
 import type { SamlWorkers } from './saml-pool.ts'
-import { ProviderUnavailable } from './sign-in.ts'
+import { SignInError } from './sign-in.ts'
 
 const METADATA_TTL_MS = 60 * 60 * 1000
 
@@ -20,12 +21,20 @@ export interface SamlMetadataSource {
 /** The identity provider of one route, loaded on first use. Inline metadata is parsed only once. */
 export class SamlIdentityProvider {
   readonly #source: SamlMetadataSource
+  readonly #providerFetch: ProviderFetch
+  #entityId: string | undefined
   #cached: { readonly idp: Promise<IdentityProvider>; readonly loadedAt: number } | undefined
 
   /** Unusable metadata fails at configuration time rather than at the first sign-in, and is reported to the owner. */
   constructor(source: SamlMetadataSource) {
     this.#source = source
+    this.#providerFetch = createProviderFetch(source.outbound)
     if (this.#isInline) requireUsableMetadata(source.idp_metadata, METADATA_LIMITS)
+  }
+
+  /** Its entity id, or where its metadata is as long as that has not been read. */
+  get name(): string {
+    return this.#entityId ?? this.#source.idp_metadata_url
   }
 
   get #isInline(): boolean {
@@ -52,7 +61,9 @@ export class SamlIdentityProvider {
 
   async #parseInline(): Promise<IdentityProvider> {
     try {
-      return await this.#parse(this.#source.idp_metadata)
+      const idp = await this.#parse(this.#source.idp_metadata)
+      this.#entityId = idp.entityId
+      return idp
     } catch (error) {
       // A broken module denies all traffic (P36).
       throw error instanceof EdgeError ? error : edgeError('module_broken', 'saml')
@@ -61,11 +72,15 @@ export class SamlIdentityProvider {
 
   async #fetch(): Promise<IdentityProvider> {
     try {
-      const response = await this.#source.outbound.fetch(this.#source.idp_metadata_url)
+      const response = await this.#providerFetch(this.#source.idp_metadata_url)
       if (!response.ok) throw new Error(`the metadata address answered ${response.status}`)
-      return await this.#parse(await response.text())
+      const idp = await this.#parse(await response.text())
+      this.#entityId = idp.entityId
+      return idp
     } catch (error) {
-      throw error instanceof EdgeError ? error : new ProviderUnavailable({ cause: error })
+      throw error instanceof EdgeError || error instanceof SignInError
+        ? error
+        : new SignInError('discovery_failed', { cause: error })
     }
   }
 }

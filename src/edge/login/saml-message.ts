@@ -1,9 +1,22 @@
 import { readEncoding, scanXml, type XmlElement, type XmlLimits } from '../../base/xml-scan.ts'
+import type { FailureName } from './failures.ts'
 
 const DSIG = 'http://www.w3.org/2000/09/xmldsig#'
 const DSIG_MORE = 'http://www.w3.org/2001/04/xmldsig-more#'
 const XMLENC = 'http://www.w3.org/2001/04/xmlenc#'
-const SUCCESS_STATUS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
+const STATUS = 'urn:oasis:names:tc:SAML:2.0:status:'
+const SUCCESS_STATUS = `${STATUS}Success`
+
+/** A message that an honest provider sends when it, or its service provider, is set up wrongly. */
+export class RejectedMessage extends Error {
+  override name = 'RejectedMessage'
+  readonly failure: FailureName
+
+  constructor(failure: FailureName, message: string) {
+    super(message)
+    this.failure = failure
+  }
+}
 
 /** The algorithms a message may name: strong signatures, and transforms that keep all content. */
 const ALLOWED_ALGORITHMS = new Set([
@@ -34,6 +47,13 @@ export const MESSAGE_LIMITS: XmlLimits = {
   maxSections: 0,
 }
 
+/** SAML core 3.2.2.2: why a provider asserts nothing; other reasons are about the request. */
+const FAILURE_BY_STATUS: ReadonlyMap<string, FailureName> = new Map([
+  [`${STATUS}AuthnFailed`, 'cancelled'],
+  [`${STATUS}RequestDenied`, 'cancelled'],
+  [`${STATUS}NoPassive`, 'interaction_required'],
+])
+
 /** The library searches every prefix on every element. */
 const MAX_PREFIX_LIST_LENGTH = 1024
 
@@ -41,7 +61,6 @@ const MAX_PREFIX_LIST_LENGTH = 1024
 const MAX_OCCURRENCES: Readonly<Record<string, number>> = {
   Response: 1,
   Assertion: 1,
-  EncryptedAssertion: 0,
   LogoutRequest: 1,
   // One for the response and one for the assertion; each part occurs once in a valid signature.
   Signature: 2,
@@ -81,6 +100,8 @@ export function parsePostedMessage(encoded: string): SamlMessage {
 export function parseMessage(xml: string): SamlMessage {
   const elements = scanXml(xml, MESSAGE_LIMITS)
   if ((readEncoding(xml) ?? 'utf-8') !== 'utf-8') throw new Error('it is not in UTF-8')
+  if (elements.some(({ localName }) => localName === 'EncryptedAssertion'))
+    throw new RejectedMessage('assertion_encrypted', 'it holds an encrypted assertion')
   requireMaxOccurrences(elements)
   const ids = new Set<string>()
   for (const { attributes } of elements)
@@ -91,7 +112,7 @@ export function parseMessage(xml: string): SamlMessage {
         if (ids.has(value) || value.includes('&')) throw new Error('it holds an id twice')
         ids.add(value)
       } else if (localName === 'Algorithm' && !ALLOWED_ALGORITHMS.has(value))
-        throw new Error(`it uses ${value}, which is not allowed`)
+        throw new RejectedMessage('signature_weak', `it uses ${value}, which is not allowed`)
       else if (localName === 'PrefixList' && value.length > MAX_PREFIX_LIST_LENGTH)
         throw new Error('it names too many prefixes')
     }
@@ -115,8 +136,14 @@ export function requireSuccess({ root, elements }: SamlMessage): void {
   const codes = elements.filter(
     ({ parent, localName }) => parent === statuses[0] && localName === 'StatusCode',
   )
-  if (statuses.length !== 1 || codes.length !== 1 || codes[0]!.attributes.get('Value') !== SUCCESS_STATUS)
-    throw new Error('it does not say that the sign-in succeeded')
+  if (statuses.length !== 1 || codes.length !== 1) throw new Error('it has no status')
+  const [code] = codes
+  const status = code!.attributes.get('Value') ?? ''
+  if (status === SUCCESS_STATUS) return
+  const details = elements.filter(({ parent, localName }) => parent === code && localName === 'StatusCode')
+  const detail = details[0]?.attributes.get('Value') ?? ''
+  const words = [status, detail].map((text) => text.slice(text.lastIndexOf(':') + 1)).join(' ')
+  throw new RejectedMessage(FAILURE_BY_STATUS.get(detail) ?? 'request_rejected', `its status is ${words}`)
 }
 
 function requireMaxOccurrences(elements: readonly XmlElement[]): void {

@@ -34,9 +34,12 @@ export class SamlWriter {
   }
 
   /** Where a visitor signs in; the response names the request. */
-  async authorizeUrl(idp: IdentityProvider, requestId: string, state: string): Promise<string> {
-    const saml = await this.#createSaml(idp, requestId)
-    return saml.getAuthorizeUrlAsync(state, undefined, {})
+  async authorizeUrl(
+    idp: IdentityProvider,
+    request: { readonly requestId: string; readonly relayState: string; readonly switchesAccount: boolean },
+  ): Promise<string> {
+    const saml = await this.#createSaml(idp, request)
+    return saml.getAuthorizeUrlAsync(request.relayState, undefined, {})
   }
 
   /** Where the session of a person ends; undefined when the identity provider cannot end it. */
@@ -61,7 +64,10 @@ export class SamlWriter {
     return (await this.#createSaml(idp)).getLogoutResponseUrlAsync(profile, relayState, {}, true)
   }
 
-  async #createSaml(idp: IdentityProvider, requestId = `_${randomBytes(16).toString('hex')}`): Promise<SAML> {
+  async #createSaml(
+    idp: IdentityProvider,
+    { requestId = `_${randomBytes(16).toString('hex')}`, switchesAccount = false } = {},
+  ): Promise<SAML> {
     const { SAML } = await loadSaml()
     const urls = this.#urls()
     return new SAML({
@@ -71,7 +77,7 @@ export class SamlWriter {
       issuer: urls.entity_id,
       idpCert: [...idp.certificates],
       identifierFormat: this.#settings.nameid_format,
-      forceAuthn: this.#settings.force_authn,
+      forceAuthn: this.#settings.force_authn || switchesAccount,
       disableRequestedAuthnContext: true,
       generateUniqueId: () => requestId,
       ...this.#signature(),

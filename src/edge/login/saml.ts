@@ -16,7 +16,7 @@ import type { SamlWorkers } from './saml-pool.ts'
 import { SamlWriter } from './saml-writer.ts'
 import { createLifetime } from './session.ts'
 import { type Identity, type SignIn, SignInError } from './sign-in.ts'
-import type { SignInOrigin, Tickets } from './tickets.ts'
+import type { SignInOrigin, SignInState, Tickets } from './tickets.ts'
 
 /** Long enough for a page of the route or a sealed state of ours. */
 const MAX_RELAY_STATE_LENGTH = 4096
@@ -50,8 +50,12 @@ export interface SamlServiceProvider extends SignIn {
   readonly version: string
   /** The service provider metadata for the identity provider. */
   metadata(): Promise<string>
-  /** Consumes a SAML response; returns the URL to continue at. */
-  consumeResponse(form: URLSearchParams, serves: ServesOrigin): Promise<string>
+  /** The `RelayState` of a form. */
+  readRelayState(form: URLSearchParams): string
+  /** Consumes the response to a request; returns the URL to continue at. */
+  consumeResponse(form: URLSearchParams, state: SignInState): Promise<string>
+  /** Consumes a response that the provider sent by itself. */
+  consumeUnsolicited(form: URLSearchParams, serves: ServesOrigin): Promise<string>
   /** Handle a logout message in a query or a form; return the URL to continue at, if any. */
   logoutQuery(query: string): Promise<string | undefined>
   logoutForm(form: URLSearchParams): Promise<string | undefined>
@@ -73,26 +77,26 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     address,
   })
 
-  async function validate(message: string, requestId: string): Promise<Identity> {
+  async function validate(form: URLSearchParams, requestId: string): Promise<Identity> {
     const idp = await identityProvider.load()
-    const { assertionId, identity } = await workers.check(accountId, {
+    const checked = await workers.check(accountId, {
       kind: 'response',
       parties: toParties(idp, urls().assertion_consumer_service_url),
-      message,
+      message: form.get('SAMLResponse') ?? '',
       requestId,
       now: clock.now(),
     })
+    if ('failure' in checked) throw new SignInError(checked.failure, { cause: new Error(checked.reason) })
     // Keyed by the assertion id, which stays the same however the document around it is rewritten.
-    const id = `assertion ${hash('sha256', `${idp.entityId} ${assertionId}`)}`
-    if (!(await consume(id, MAX_ASSERTION_AGE_MS + 2 * MAX_CLOCK_SKEW_MS)))
-      throw new Error('it was used already')
-    return identity
+    const id = `assertion ${hash('sha256', `${idp.entityId} ${checked.assertionId}`)}`
+    if (!(await consume(id, MAX_ASSERTION_AGE_MS + 2 * MAX_CLOCK_SKEW_MS))) throw new SignInError('completed')
+    return requireGroup(checked.identity)
   }
 
   function requireGroup(identity: Identity): Identity {
     const authorizedGroups = settings.authorized_groups
     if (authorizedGroups.length > 0 && !identity.groups.some((group) => authorizedGroups.includes(group)))
-      throw new SignInError('you are not a member of a group with access to this page')
+      throw new SignInError('group_not_allowed', { person: identity.email || identity.name || identity.id })
     return identity
   }
 
@@ -103,44 +107,45 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     get label() {
       return urls().entity_id
     },
+    get provider() {
+      return identityProvider.name
+    },
     async describeProvider() {
       const { entityId } = await identityProvider.load()
       return { name: URL.parse(entityId)?.hostname || entityId, url: entityId }
     },
     createMemory: () => ({}),
 
-    async begin({ signInId }, state) {
+    async begin({ signInId }, state, { switchesAccount = false } = {}) {
       const idp = await identityProvider.load()
-      return writer.authorizeUrl(idp, `_${signInId}`, state)
+      return writer.authorizeUrl(idp, { requestId: `_${signInId}`, relayState: state, switchesAccount })
     },
 
     complete() {
       // Responses arrive by POST on the login host, which issues a ticket; nothing else can be completed here.
-      throw new SignInError('the identity provider used a response method that is not supported')
+      throw new SignInError('response_invalid')
     },
 
     // SAML has no tokens.
-    renew: () => Promise.reject(new SignInError('this sign-in cannot be renewed')),
-    identify: () => Promise.reject(new SignInError('this sign-in cannot be renewed')),
+    renew: () => Promise.reject(new SignInError('identity_unconfirmed')),
+    identify: () => Promise.reject(new SignInError('identity_unconfirmed')),
 
     metadata: () => writer.metadata(),
 
-    async consumeResponse(form, serves) {
-      const relayState = readRelayState(form)
-      const state = tickets.openState(relayState)
-      if (state !== undefined && (state.scopeId !== scopeId || state.version !== version))
-        throw new SignInError('this sign-in is for another page')
-      if (state !== undefined && !serves(state.origin, state.path))
-        throw new SignInError('the page has changed since this sign-in began; open it again')
-      const { returnTo, ...origin } = state
-        ? { ...state, returnTo: '' }
-        : createIdpInitiatedOrigin(relayState, serves)
-      const requestId = state === undefined ? '' : `_${state.signInId}`
-      const identity = await validate(form.get('SAMLResponse') ?? '', requestId).catch((error: unknown) => {
-        if (error instanceof SignInError || error instanceof EdgeError) throw error
-        throw new SignInError('the response from the identity provider was not valid', { cause: error })
-      })
-      return tickets.ticketUrl(origin, requireGroup(identity), { returnTo })
+    readRelayState(form) {
+      const relayState = form.get('RelayState') ?? ''
+      if (relayState.length > MAX_RELAY_STATE_LENGTH) throw new SignInError('response_invalid')
+      return relayState
+    },
+
+    async consumeResponse(form, state) {
+      const identity = await validate(form, `_${state.signInId}`)
+      return tickets.ticketUrl(state, identity, { returnTo: state.returnTo ?? '' })
+    },
+
+    async consumeUnsolicited(form, serves) {
+      const { returnTo, ...origin } = createIdpInitiatedOrigin(form.get('RelayState') ?? '', serves)
+      return tickets.ticketUrl(origin, await validate(form, ''), { returnTo })
     },
 
     async logoutUrl(identity) {
@@ -162,7 +167,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     async logoutForm(form) {
       const message = form.get('SAMLRequest')
       if (message === null) return undefined
-      const relayState = readRelayState(form)
+      const relayState = this.readRelayState(form)
       const idp = await identityProvider.load()
       const parties = toParties(idp, urls().single_logout_url)
       const checked = await workers
@@ -175,7 +180,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   /** Revokes all local sessions of the person named in a logout request. */
   async function signOut(idp: IdentityProvider, logout: CheckedLogout): Promise<string | undefined> {
     if (!(await consume(`log-out ${scopeId} ${logout.id}`, MAX_ASSERTION_AGE_MS)))
-      throw new SignInError('the sign-out message has already been used')
+      throw new SignInError('logout_invalid', { cause: new Error('it was used already') })
     await revokeSessions(logout.nameId)
     return writer.logoutResponseUrl(idp, logout)
   }
@@ -194,11 +199,11 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     relayState: string,
     serves: ServesOrigin,
   ): SignInOrigin & { returnTo: string } {
-    if (!settings.allow_idp_initiated) throw new SignInError('sign-ins must start at the page itself')
+    if (!settings.allow_idp_initiated) throw new SignInError('idp_initiated_off')
     const url = URL.parse(relayState)
     const { port } = new URL(urls().assertion_consumer_service_url)
     if (url === null || url.protocol !== 'https:' || url.port !== port || !serves(url.origin, url.pathname))
-      throw new SignInError('the provider did not say which page to open')
+      throw new SignInError('page_unknown')
     return {
       scopeId,
       version,
@@ -211,14 +216,8 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   }
 }
 
-function readRelayState(form: URLSearchParams): string {
-  const relayState = form.get('RelayState') ?? ''
-  if (relayState.length > MAX_RELAY_STATE_LENGTH) throw new SignInError('RelayState is too long')
-  return relayState
-}
-
 function invalidLogout(error: unknown): never {
   throw error instanceof SignInError || error instanceof EdgeError
     ? error
-    : new SignInError('the sign-out message was not valid', { cause: error })
+    : new SignInError('logout_invalid', { cause: error })
 }

@@ -4,10 +4,11 @@ import { errorMessage } from '../../base/error-message.ts'
 import type { Logger } from '../../base/log.ts'
 import { fitIdentity, fitsCookie } from './identity-size.ts'
 import type { LoginStore } from './login-store.ts'
+import { describeFailure } from './provider-errors.ts'
 import { withTimeout } from './provider-fetch.ts'
 import { type StoredTokens, type TokenGrant, toStoredTokens } from './provider-tokens.ts'
 import type { Session } from './session.ts'
-import { GrantRevoked, ProviderUnavailable, type SignIn, SignInError } from './sign-in.ts'
+import { GrantRevoked, isUnreachable, type SignIn, SignInError } from './sign-in.ts'
 
 /** How long a request waits for a provider that is slow. */
 export const RENEWAL_WAIT_MS = 5000
@@ -158,9 +159,12 @@ export class SessionRenewals {
         onRevoked()
         return
       }
-      const reason = errorMessage(error instanceof Error ? (error.cause ?? error) : error)
+      const details =
+        error instanceof SignInError
+          ? { failure: error.failure, ...describeFailure(error) }
+          : { reason: errorMessage(error) }
       if (renewal.failures === 0)
-        this.#log.warn({ scopeId, client: signIn.label, reason }, 'session not renewed')
+        this.#log.warn({ scopeId, provider: signIn.provider, ...details }, 'session not renewed')
       this.#postpone(renewal, Math.min(MIN_RETRY_MS * 2 ** renewal.failures, MAX_RETRY_MS))
       if (renewal.failures === 0) renewal.failedAt = this.#clock.monotonic()
       renewal.failures++
@@ -171,7 +175,7 @@ export class SessionRenewals {
   async #confirm(session: Session, grant: TokenGrant, signIn: SignIn): Promise<Session> {
     const confirming = signIn.identify(grant, session.identity)
     const identity = await withTimeout(confirming, this.#providerTimeoutMs).catch((error: unknown) => {
-      if (error instanceof SignInError && !(error instanceof ProviderUnavailable))
+      if (error instanceof SignInError && !isUnreachable(error))
         throw new GrantRevoked(error.message, { cause: error })
       throw error
     })

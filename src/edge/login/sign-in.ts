@@ -1,5 +1,5 @@
 import type { UserProfile } from '../../resources/index.ts'
-import { edgeError } from '../errors.ts'
+import { type FailureName, failureKinds } from './failures.ts'
 import type { TokenGrant } from './provider-tokens.ts'
 
 /** The identity of a signed-in visitor. */
@@ -9,6 +9,8 @@ export interface Identity {
   readonly name: string
   readonly email: string
   readonly groups: readonly string[]
+  /** The person is in more groups than a cookie has room for. */
+  readonly areGroupsCut?: true
   /** Further claims of the provider, for the upstream. */
   readonly claims: Readonly<Record<string, unknown>>
   /** What the provider needs again at sign-out. */
@@ -38,17 +40,24 @@ export interface ProviderResponse {
   readonly state: string
 }
 
+export interface BeginOptions {
+  /** The visitor wants to use another account than the one that the provider would take. */
+  readonly switchesAccount?: boolean
+}
+
 /** One sign-in protocol with its settings. */
 export interface SignIn {
   /** A label for events, such as the client id. */
   readonly label: string
+  /** The issuer, entity id or name of the provider, for its owner. */
+  readonly provider: string
   /** The identity provider as lists of users name it. */
   describeProvider(): Promise<UserProfile['identity_provider']>
   /** Creates the content of `SignInMemory.memory`. */
   createMemory(): Record<string, string>
   /** The URL of the provider's sign-in page. `state` returns with the visitor. */
-  begin(memory: SignInMemory, state: string): Promise<string>
-  /** Verifies a response and returns who signed in; throws `SignInError` with a message for the visitor. */
+  begin(memory: SignInMemory, state: string, options?: BeginOptions): Promise<string>
+  /** Verifies a response and returns who signed in; throws `SignInError`. */
   complete(response: ProviderResponse, memory: SignInMemory): Promise<CompletedSignIn>
   /**
    * Renews tokens of this person; throws `GrantRevoked` when the provider does not accept the refresh token any more, and
@@ -66,41 +75,36 @@ export interface SignIn {
   signedOutSince?(identity: Identity, since: number): boolean
 }
 
-/** A failed sign-in; the message may be shown to the visitor. */
+/** Why a sign-in failed. What the provider said about it is in its cause, and never reaches the visitor. */
 export class SignInError extends Error {
   override name = 'SignInError'
+  readonly failure: FailureName
+  /** Who may not enter. */
+  readonly person: string
+
+  constructor(failure: FailureName, { person = '', cause }: { person?: string; cause?: unknown } = {}) {
+    super(failureKinds[failure].cause, { cause })
+    this.failure = failure
+    this.person = person
+  }
+}
+
+/** The provider has withdrawn what it gave for a visitor, who has to sign in again. */
+export class GrantRevoked extends Error {
+  override name = 'GrantRevoked'
+}
+
+/** Whether the provider could not be asked, so that nothing is known about the visitor. */
+export function isUnreachable(error: unknown): boolean {
+  return (
+    error instanceof SignInError &&
+    ['provider_down', 'provider_untrusted', 'provider_forbidden'].includes(error.failure)
+  )
 }
 
 /** Reads what `createMemory` remembered; a sign-in that another protocol started has something else. */
 export function recall({ memory }: SignInMemory, name: string): string {
   const value = memory[name]
-  if (value === undefined) throw new SignInError('the settings of this page have changed; try again')
+  if (value === undefined) throw new SignInError('settings_changed')
   return value
-}
-
-/** The provider is unreachable; the message may be shown to the visitor. */
-export class ProviderUnavailable extends SignInError {
-  override name = 'ProviderUnavailable'
-
-  constructor(options?: ErrorOptions) {
-    super('the identity provider cannot be reached right now; try again in a moment', options)
-  }
-}
-
-/** The provider has withdrawn what it gave for a visitor, who has to sign in again. */
-export class GrantRevoked extends SignInError {
-  override name = 'GrantRevoked'
-}
-
-/** Distinguishes an unreachable provider from an invalid response, however deeply the library wraps the cause. */
-export function throwSignInError(error: unknown, message: string): never {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof ProviderUnavailable) throw cause
-  throw new SignInError(message, { cause: error })
-}
-
-/** Converts a failed sign-in to the `EdgeError` shown to the visitor. */
-export function throwLoginError(error: unknown): never {
-  if (error instanceof ProviderUnavailable) throw edgeError('login_provider_unavailable')
-  throw error instanceof SignInError ? edgeError('login_denied', error.message) : error
 }

@@ -1,5 +1,6 @@
 import type { SessionDetails, SessionLocation, StartedSession, UserProfile } from '../../resources/index.ts'
 import type { Exchange } from '../exchange.ts'
+import type { FailurePlace } from './failure-log.ts'
 import { toSubject } from './revocations.ts'
 import type { Session, SessionLifetime } from './session.ts'
 import type { Identity } from './sign-in.ts'
@@ -55,18 +56,25 @@ function toProfile(
   }
 }
 
-function describeOrigin(
-  { connection, entry, route, fields }: Exchange,
+function describeOrigin(exchange: Exchange, origin: string, locate: Locate): SessionDetails {
+  const { connection, fields } = exchange
+  return {
+    ...describePlace(exchange, origin),
+    user_agent: (fields.get('user-agent') ?? '').slice(0, MAX_USER_AGENT_LENGTH),
+    ip_address: connection.remoteAddress,
+    location: locate(connection.remoteAddress) ?? null,
+  }
+}
+
+/** The endpoint, or the edge and its route, at which a visitor signs in. */
+export function describePlace(
+  { entry, route }: Pick<Exchange, 'entry' | 'route'>,
   origin: string,
-  locate: Locate,
-): SessionDetails {
+): FailurePlace {
   const id = entry?.id ?? ''
   const isEdge = id.startsWith('edghts_')
   return {
     public_url: origin,
-    user_agent: (fields.get('user-agent') ?? '').slice(0, MAX_USER_AGENT_LENGTH),
-    ip_address: connection.remoteAddress,
-    location: locate(connection.remoteAddress) ?? null,
     endpoint_id: isEdge ? null : id.replace(/^tn_/, 'ep_'),
     edge_id: isEdge ? id : null,
     route_id: isEdge ? (route?.id ?? null) : null,

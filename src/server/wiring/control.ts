@@ -18,7 +18,7 @@ export type Control = ReturnType<typeof wireControl>
 export function wireControl(
   foundation: Foundation,
   { events }: Background,
-  { edge, registry, loginSync }: TrafficParts,
+  { edge, logins, registry, loginSync }: TrafficParts,
   isServing: () => boolean,
 ) {
   const { settings, store, clock, logOf, auth, restrictions, addresses, metrics, workers } = foundation
@@ -86,7 +86,11 @@ export function wireControl(
     log: logOf('dashboard'),
     store,
     readFactKinds,
-    live: { ...(workers === undefined ? edge : createWorkerTraffic(workers)), online: registry, changes },
+    live: {
+      ...(workers === undefined ? { ...edge, logins } : createWorkerTraffic(workers)),
+      online: registry,
+      changes,
+    },
     platform: () => ({
       ...addresses.publicUrls,
       domain: settings.domain,

@@ -105,6 +105,8 @@ async function wireEdge(
     idpUrl: () => addresses.idpUrl,
     key: await loadOrCreateSecret(store, 'login.key'),
     oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
+    onFailed: (accountId, object) =>
+      events.emit({ type: 'sign_in_failed.v0', accountId, sequence: 1, object }),
     callbackLimit:
       foundation.worker !== undefined
         ? Math.ceil(settings.loginRateLimit / settings.workers)

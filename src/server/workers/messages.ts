@@ -2,7 +2,7 @@ import type { AddressInfo, Server } from 'node:net'
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import type { HolderCount } from '../../base/io/admission.ts'
 import type { ListedNode } from '../../cluster/index.ts'
-import type { Edge, RateLease, RateLeaseRequest } from '../../edge/index.ts'
+import type { Edge, LoginService, RateLease, RateLeaseRequest } from '../../edge/index.ts'
 import type { RequestLogUpdate } from '../../sessions/index.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import type { ListenerAnswer, ListenerQuestion } from '../upgrade/messages.ts'
@@ -47,6 +47,7 @@ export interface WorkerMethods {
   countries: Edge['traffic']['countries']
   countsOf: Edge['scopes']['countsOf']
   brokenIn: Edge['scopes']['brokenIn']
+  failedSignIns: LoginService['failuresOf']
   /** Takes over the listeners of the worker that it replaces. */
   takeOver(): Promise<void>
   /** The worker that it replaces has ended. */

@@ -82,7 +82,7 @@ async function start({ number, args, limits, listenerUrl, isSuccessor }: WorkerS
 }
 
 function createMethods(
-  { foundation, traffic: { edge, cluster } }: Parts,
+  { foundation, traffic: { edge, logins, cluster } }: Parts,
   stop: () => Promise<void>,
 ): WorkerMethods {
   const { addresses, metrics, store, listeners, worker, nodeId, settings } = foundation
@@ -100,6 +100,7 @@ function createMethods(
     countries: edge.traffic.countries,
     countsOf: (accountId, edgeId) => edge.scopes.countsOf(accountId, edgeId),
     brokenIn: (accountId, edgeId) => edge.scopes.brokenIn(accountId, edgeId),
+    failedSignIns: logins.failuresOf,
     takeOver: () => listeners.takeOver(),
     async completeUpgrade() {
       predecessor?.end()

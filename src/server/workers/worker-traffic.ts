@@ -1,5 +1,5 @@
 import { AggregatorRegistry, type Registry } from 'prom-client'
-import type { Edge } from '../../edge/index.ts'
+import type { Edge, FailedSignIn } from '../../edge/index.ts'
 import type { Metrics } from './messages.ts'
 import type { Workers } from './workers.ts'
 
@@ -25,6 +25,10 @@ export function createWorkerTraffic(workers: Pick<Workers, 'callAll'>) {
       async brokenIn(accountId: string, edgeId: string) {
         return valuesOf(await workers.callAll('brokenIn', accountId, edgeId))[0] ?? []
       },
+    },
+    logins: {
+      failuresOf: async (accountId: string) =>
+        mergeFailures(valuesOf(await workers.callAll('failedSignIns', accountId))),
     },
   }
 }
@@ -93,6 +97,16 @@ function sumCountries(all: readonly Countries[]): Countries {
   return [...totals]
     .map(([country, connections]) => ({ country, connections }))
     .sort((one, other) => other.connections - one.connections)
+}
+
+/** Workers tell each other of failed sign-ins, so that most know all of them; one that has just started does not. */
+function mergeFailures(all: readonly (readonly FailedSignIn[])[]): FailedSignIn[] {
+  const byKey = Map.groupBy(all.flat(), ({ public_url, failure, person }) =>
+    JSON.stringify([public_url, failure, person]),
+  )
+  return [...byKey.values()]
+    .map((same) => same.reduce((one, other) => (other.count > one.count ? other : one)))
+    .sort((one, other) => other.failed_at.localeCompare(one.failed_at))
 }
 
 function sumCounts(all: readonly ReturnType<Edge['scopes']['countsOf']>[]) {
