@@ -1,9 +1,12 @@
-// Writes docs/errors.md from the declarations:
+// Writes docs/errors.md, and the table of failed sign-ins in docs/login.md, from the declarations:
 //   node scripts/errors.ts
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatErrorDocument } from '../src/errors/document.ts'
 import { loadErrorCatalogue } from '../src/errors/index.ts'
+import { replaceFailureTable } from '../src/errors/sign-in-failures.ts'
 
-const file = join(import.meta.dirname, '..', 'docs', 'errors.md')
-writeFileSync(file, formatErrorDocument(await loadErrorCatalogue()))
+const docs = join(import.meta.dirname, '..', 'docs')
+writeFileSync(join(docs, 'errors.md'), formatErrorDocument(await loadErrorCatalogue()))
+const login = join(docs, 'login.md')
+writeFileSync(login, replaceFailureTable(readFileSync(login, 'utf8')))

@@ -5,6 +5,7 @@ import { catalogue } from '../api/problems.ts'
 import { protocolErrors } from '../protocol/index.ts'
 import { formatErrorDocument } from './document.ts'
 import { explainErrors, findError, loadErrorCatalogue, renderExplanation } from './index.ts'
+import { replaceFailureTable } from './sign-in-failures.ts'
 
 const entries = await loadErrorCatalogue()
 
@@ -38,6 +39,12 @@ test('docs/errors.md is what the declarations generate', () => {
   const file = new URL('../../docs/errors.md', import.meta.url)
 
   assert.equal(readFileSync(file, 'utf8'), formatErrorDocument(entries), 'run: node scripts/errors.ts')
+})
+
+test('the table of failed sign-ins in docs/login.md is what the declarations generate', () => {
+  const document = readFileSync(new URL('../../docs/login.md', import.meta.url), 'utf8')
+
+  assert.equal(document, replaceFailureTable(document), 'run: node scripts/errors.ts')
 })
 
 test('a code is found by its number, in any case, and in the dialect of the original', () => {

@@ -210,12 +210,6 @@ const kinds = {
       'Check that the scopes of the client allow UserInfo, and that its response is not signed or encrypted.',
     log: 'warn',
   },
-  identity_unconfirmed: {
-    error: 'login_misconfigured',
-    cause: 'The provider no longer tells what it told at the sign-in.',
-    owner: 'Let the provider send the same claims at its UserInfo endpoint as in the ID token.',
-    log: 'warn',
-  },
   identity_too_large: {
     error: 'login_misconfigured',
     cause: 'The id of the person is too long for a cookie.',

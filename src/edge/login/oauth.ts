@@ -6,7 +6,7 @@ import { type OauthProvider, type OauthProviderName, toObject } from './oauth-pr
 import { rejectRenewal, rejectResponse } from './provider-errors.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
 import { readGrant } from './provider-tokens.ts'
-import { type Identity, recall, type SignIn, SignInError } from './sign-in.ts'
+import { GrantRevoked, type Identity, recall, type SignIn, SignInError } from './sign-in.ts'
 
 export interface OauthOptions {
   readonly name: OauthProviderName
@@ -101,7 +101,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
 
     async identify({ tokens }, { id }) {
       const identity = await readIdentity(tokens.access_token)
-      if (identity.id !== id) throw new SignInError('identity_unconfirmed')
+      if (identity.id !== id) throw new GrantRevoked('the provider identified another person')
       return identity
     },
   }

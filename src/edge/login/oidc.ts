@@ -6,7 +6,7 @@ import { issuerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { createProviderDocuments } from './provider-documents.ts'
 import { rejectRenewal, rejectResponse } from './provider-errors.ts'
 import { readGrant } from './provider-tokens.ts'
-import { type Identity, recall, type SignIn, SignInError } from './sign-in.ts'
+import { GrantRevoked, type Identity, recall, type SignIn, SignInError } from './sign-in.ts'
 
 const CLOCK_SKEW_SECONDS = 60
 
@@ -151,7 +151,8 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
 
     async identify({ tokens, claims }, identity) {
       const config = await loadConfiguration()
-      if (config.serverMetadata().userinfo_endpoint === undefined) throw new SignInError('userinfo_rejected')
+      if (config.serverMetadata().userinfo_endpoint === undefined)
+        throw new GrantRevoked('the provider has no UserInfo endpoint')
       const userinfo = await client
         .fetchUserInfo(config, tokens.access_token, identity.id)
         .catch(rejectResponse('userinfo'))
@@ -225,8 +226,7 @@ function confirmClaims(identity: Identity, claims: Readonly<Record<string, unkno
     ...(identity.email === '' ? [] : ['email']),
   ]
   const missing = names.find((name) => current[name] === undefined)
-  if (missing !== undefined)
-    throw new SignInError('identity_unconfirmed', { cause: new Error(`it did not confirm ${missing}`) })
+  if (missing !== undefined) throw new GrantRevoked(`the provider did not confirm ${missing}`)
   return toIdentity(current)
 }
 

@@ -131,14 +131,10 @@ function classifyToken({ code, message, cause }: LibraryError): FailureName | un
     alg?: unknown
     header?: { alg?: unknown }
   }
-  switch (code) {
-    case 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED':
-      return 'clock_wrong'
-    case 'OAUTH_KEY_SELECTION_FAILED':
-      return 'signature_mismatch'
-    case 'OAUTH_JWT_CLAIM_COMPARISON_FAILED':
-      return claim === 'aud' || claim === 'iss' || claim === 'azp' ? 'token_invalid' : undefined
-  }
+  if (code === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED') return 'clock_wrong'
+  if (code === 'OAUTH_KEY_SELECTION_FAILED') return 'signature_mismatch'
+  if (code === 'OAUTH_JWT_CLAIM_COMPARISON_FAILED')
+    return ['aud', 'iss', 'azp'].includes(String(claim)) ? 'token_invalid' : undefined
   if (message.includes('JWE')) return 'token_encrypted'
   // Not `none`, which nobody sets up by mistake.
   return /^[A-Z]{2}\d{3}$/.test(String(alg ?? header?.alg)) ? 'algorithm_unsupported' : undefined

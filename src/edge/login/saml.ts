@@ -15,7 +15,7 @@ import type { IdentityProvider } from './saml-metadata.ts'
 import type { SamlWorkers } from './saml-pool.ts'
 import { SamlWriter } from './saml-writer.ts'
 import { createLifetime } from './session.ts'
-import { type Identity, type SignIn, SignInError } from './sign-in.ts'
+import { GrantRevoked, type Identity, type SignIn, SignInError } from './sign-in.ts'
 import type { SignInOrigin, SignInState, Tickets } from './tickets.ts'
 
 /** Long enough for a page of the route or a sealed state of ours. */
@@ -126,9 +126,8 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       throw new SignInError('response_invalid')
     },
 
-    // SAML has no tokens.
-    renew: () => Promise.reject(new SignInError('identity_unconfirmed')),
-    identify: () => Promise.reject(new SignInError('identity_unconfirmed')),
+    renew: () => Promise.reject(new GrantRevoked('SAML has no tokens')),
+    identify: () => Promise.reject(new GrantRevoked('SAML has no tokens')),
 
     metadata: () => writer.metadata(),
 

@@ -65,8 +65,8 @@ export interface SignIn {
    */
   renew(refreshToken: string, identity: Identity): Promise<TokenGrant>
   /**
-   * Asks the provider who this person is now; throws `SignInError` when that is not allowed any more, or only another
-   * sign-in can tell.
+   * Asks the provider who this person is now; throws `SignInError` when that is not allowed any more, and `GrantRevoked`
+   * when only another sign-in can tell.
    */
   identify(grant: TokenGrant, identity: Identity): Promise<Identity>
   /** Where to continue for a sign-out at the provider, if it supports that. */

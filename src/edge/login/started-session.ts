@@ -75,8 +75,8 @@ export function describePlace(
   const isEdge = id.startsWith('edghts_')
   return {
     public_url: origin,
-    endpoint_id: isEdge ? null : id.replace(/^tn_/, 'ep_'),
+    endpoint_id: isEdge || id === '' ? null : id.replace(/^tn_/, 'ep_'),
     edge_id: isEdge ? id : null,
-    route_id: isEdge ? (route?.id ?? null) : null,
+    route_id: route?.id.startsWith('edghtsrt_') ? route.id : null,
   }
 }

@@ -8,6 +8,7 @@ export const extras: Readonly<
   ipp: [() => import('./ip-rules.tsx'), () => import('../pages/ip-policies/ip-tester.tsx')],
   usr: [() => import('./user-invitation.tsx'), () => import('./user-password.tsx')],
   errp: [() => import('../pages/error-pages/saved-error-page.tsx')],
+  ep: [() => import('../pages/failed-sign-ins.tsx')],
   au: [() => import('./user-sessions.tsx')],
   vault: [() => import('./vault-secrets.tsx')],
   ed: [() => import('../pages/events/delivery.tsx')],

@@ -17,6 +17,7 @@ import { ValueView } from '../../resource/value-view.tsx'
 import { useCanChange } from '../../session.ts'
 import { useBackendTrees } from '../backends/backends.ts'
 import { KIND_ORDER } from '../backends/kinds.ts'
+import { FailedSignIns } from '../failed-sign-ins.tsx'
 import { useLoad } from '../list-all.ts'
 import { type Live, ratesOf, useLive, versionOf } from '../live.ts'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
@@ -112,6 +113,9 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
           })}
         />
       </Card>
+      {value.routes && (
+        <FailedSignIns isShown={({ route_id }) => value.routes!.some((route) => route.id === route_id)} />
+      )}
       <Card title="Details">
         <Facts
           entries={[

@@ -14,6 +14,7 @@ import { ListBody, useSearchedList } from '../../resource/searched-list.tsx'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
+import { FailedSignIns } from '../failed-sign-ins.tsx'
 import { useLive, versionOf } from '../live.ts'
 import type { Endpoint } from '../resources.ts'
 import '../pages.css'
@@ -73,6 +74,7 @@ export default function EndpointsPage() {
           )
         }
       />
+      <FailedSignIns isShown={() => true} />
     </Page>
   )
 }
