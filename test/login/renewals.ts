@@ -46,8 +46,9 @@ export async function startRenewals(
     config = {},
     show = 'access_token',
     processes = 1,
+    provider = {},
     ...loginOptions
-  }: { config?: object; show?: string; processes?: number; renewalWaitMs?: number } = {},
+  }: { config?: object; show?: string; processes?: number; provider?: object; renewalWaitMs?: number } = {},
 ) {
   /** What the provider says about the visitor. */
   const account: Record<string, unknown> = { name: 'Ada', email: 'ada@example.com', email_verified: true }
@@ -67,6 +68,7 @@ export async function startRenewals(
         claims: async () => ({ sub: id, ...account }),
       }),
       ttl: { AccessToken: 3600, IdToken: idTokenSeconds },
+      ...provider,
     },
     intercept(request, response) {
       const respond =

@@ -8,7 +8,7 @@ import { startTcp } from '../../../test/support/local-server.ts'
 import { HttpsEdge, HttpsRoute, TunnelGroupBackend } from '../../resources/index.ts'
 import { sendHttps } from '../testing/client.ts'
 import { HOST } from '../testing/https-edge.ts'
-import { setCookies, startLoginPage as start } from '../testing/login-page.ts'
+import { IDP, setCookies, startLoginPage as start } from '../testing/login-page.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
@@ -98,6 +98,70 @@ test('scripts get 401, page loads are redirected to sign in', async (t) => {
 
   assert.equal((await sendRequest({ headers: { 'sec-fetch-dest': 'empty' } })).status, 401)
   assert.equal((await sendRequest({ headers: { 'sec-fetch-dest': 'document' } })).status, 302)
+})
+
+test('a program without a session gets 401 and how to answer it, a browser the sign-in', async (t) => {
+  const { sendRequest } = await start(t)
+  const get = async (headers: Record<string, string>) => {
+    const response = await sendRequest({ headers })
+    return [response.status, response.headers['www-authenticate']]
+  }
+
+  for (const accept of ['*/*', 'application/json', 'text/plain'])
+    assert.deepEqual(await get({ accept }), [401, 'Bearer realm="adit"'], accept)
+  assert.deepEqual(await get({ accept: 'text/html,*/*;q=0.8' }), [302, undefined])
+  assert.deepEqual(await get({ accept: '*/*', 'sec-fetch-dest': 'document' }), [302, undefined])
+  assert.deepEqual(await get({}), [302, undefined], 'one that does not say what it accepts')
+})
+
+test('people who want to use another account are asked by the provider, and their session ends', async (t) => {
+  const { signIn, visit, shared } = await start(t)
+  const { cookies } = await signIn()
+
+  const response = await visit(cookies, { path: '/auth/switch-account?return=%2Fpage%3Fx%3D1' })
+
+  assert.equal(response.status, 302)
+  assert.equal(new URL(String(response.headers.location)).searchParams.get('prompt'), 'select_account')
+  assert.equal(shared.ended.length, 1)
+  const expired = setCookies(response.headers).filter((line) => line.includes('Max-Age=0'))
+  assert.ok(expired.some((line) => line.startsWith('adit.session=')))
+  assert.equal((await visit(cookies)).status, 302)
+})
+
+test('people who use another account return to the page, and never to another host', async (t) => {
+  const { finish, sendRequest, cookiesOf } = await start(t)
+  const switchTo = async (target: string) => {
+    const path = `/auth/switch-account?${new URLSearchParams({ return: target })}`
+    const { headers } = await sendRequest({ path })
+    const state = new URL(String(headers.location)).searchParams.get('state') ?? ''
+    return String((await finish(state, cookiesOf(setCookies(headers)))).headers.location)
+  }
+
+  assert.equal(await switchTo('/page?x=1'), `https://${HOST}/page?x=1`)
+  assert.equal(await switchTo('//evil.example/'), `https://${HOST}//evil.example/`)
+  assert.equal(await switchTo('https://evil.example/'), `https://${HOST}/`)
+  assert.equal(await switchTo('/\r\nSet-Cookie: a=b'), `https://${HOST}/`)
+})
+
+test('the page of people who may not enter leads on', async (t) => {
+  const provider = {
+    google: { client_id: 'app', client_secret: 'secret', scopes: [], email_domains: ['other.test'] },
+  }
+  const { begin, sendRequest } = await start(t, { provider })
+  const { state } = await begin('/deep/page?x=1&y="')
+
+  const { status, text } = await sendRequest({
+    host: IDP,
+    path: `/oauth2/callback?code=c&state=${state}`,
+    headers: { accept: 'text/html' },
+  })
+
+  assert.equal(status, 403)
+  const links = [...text.matchAll(/<a href="([^"]*)">([^<]*)</g)].map(([, url, label]) => [label, url])
+  assert.deepEqual(links.slice(0, 2), [
+    ['Use another account', `https://${HOST}/auth/switch-account?return=%2Fdeep%2Fpage%3Fx%3D1%26y%3D%22`],
+    ['Open the page again', `https://${HOST}/deep/page?x=1&amp;y=&quot;`],
+  ])
 })
 
 test('the cookie prefix is applied, and only the edge’s own cookies are hidden from the upstream', async (t) => {

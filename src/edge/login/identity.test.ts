@@ -27,6 +27,22 @@ test('any provider data makes valid header fields and cannot inject one', () => 
   for (const { name, value } of createIdentityFields(hostile)) assert.ok(isFieldValue(value), name)
 })
 
+test('groups reach the upstream one by one, and it learns when the list was cut', () => {
+  const fieldsOf = (groups: readonly string[]) =>
+    Object.fromEntries(
+      createIdentityFields(fitIdentity({ ...ada, groups }))
+        .filter(({ name }) => name.startsWith('adit-auth-user-groups'))
+        .map(({ name, value }) => [name, value]),
+    )
+
+  assert.deepEqual(fieldsOf(['staff', 'x,admins', '100 %', 'a\r\nb']), {
+    'adit-auth-user-groups': 'staff,x%2Cadmins,100 %25,a%0D%0Ab',
+  })
+  const many = Array.from({ length: 500 }, (_, index) => `group ${index}`)
+  assert.equal(fieldsOf(many)['adit-auth-user-groups-truncated'], 'true')
+  assert.deepEqual(fieldsOf([]), {})
+})
+
 function isAllowed(identity: Identity, rules: Partial<AllowRules>): boolean {
   try {
     requireAllowed(identity, { ...ALLOW_EVERYONE, ...rules })
