@@ -375,6 +375,13 @@ const definitions = {
     '',
     parseList,
   ),
+  outboundCa: defineSetting(
+    'outbound-ca',
+    'FILE',
+    'authorities in PEM that outbound calls trust beside the public ones, such as that of your identity provider',
+    '',
+    parseOptionalPath,
+  ),
   oauthEndpoints: defineSetting(
     'oauth-endpoints',
     'FILE',

@@ -9,6 +9,7 @@ import { LAUNCH_COMMAND } from '../base/version.ts'
 import type { Events } from '../events/index.ts'
 import type { DurableStore } from '../store/index.ts'
 import { readCredentialsFile } from './credentials-file.ts'
+import { readOutboundOptions } from './outbound-options.ts'
 import { isJournalOutput } from './secret-output.ts'
 import { certificatePaths, type ServerSettings, unknownFlag } from './settings.ts'
 import { runTrust } from './trust/trust.ts'
@@ -48,7 +49,7 @@ async function withEvents(
 ): Promise<void> {
   const { createOutbound } = await import('../base/outbound/outbound.ts')
   const { createEvents } = await import('../events/index.ts')
-  const outbound = createOutbound({ allow: settings.outboundAllow })
+  const outbound = createOutbound(await readOutboundOptions(settings))
   const apiUrl = (await readCredentialsFile(settings.dataDir))?.api_url ?? ''
   await withStore(settings, (store) =>
     work(createEvents({ store, outbound, log: silentLog, apiUrl: () => apiUrl, jobs: false }), store),

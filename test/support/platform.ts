@@ -142,7 +142,8 @@ export function eventuallyStatus(
   status: number,
 ): Promise<void> {
   return eventuallyEqual(async () => {
-    const response = await fetch(url, { redirect: 'manual' })
+    // As a browser that loads a page, which a sign-in redirects.
+    const response = await fetch(url, { redirect: 'manual', headers: { accept: 'text/html' } })
     await response.text()
     return response.status
   }, status)

@@ -57,7 +57,7 @@ export async function wireBackground(foundation: Foundation) {
       listen: foundation.listeners.listen,
     })
 
-  const deliveries = createOutboundThread({ allow: settings.outboundAllow })
+  const deliveries = createOutboundThread(foundation.outboundOptions)
   cleanup.defer(() => deliveries.close())
   const events = createEvents({
     store,

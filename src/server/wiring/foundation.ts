@@ -19,6 +19,7 @@ import { isSharedSource, openAgentPort, type ProcessListeners } from '../agent-p
 import { ApiStreams } from '../api-streams.ts'
 import { computeConnectionLimits, openFilesLimit } from '../connection-limits.ts'
 import { loadNodeId } from '../node-id.ts'
+import { readOutboundOptions } from '../outbound-options.ts'
 import { inheritRoleLocks, lockRoles } from '../role-locks.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import {
@@ -140,7 +141,8 @@ export async function openFoundation(
   cleanup.defer(() => store.close())
   const root = await openRootAuthority({ store, dataDir: settings.dataDir, clock, log: logOf('server') })
   const account = await ensureAccount(store, clock, settings, limits)
-  const outbound = createOutbound({ allow: settings.outboundAllow })
+  const outboundOptions = await readOutboundOptions(settings)
+  const outbound = createOutbound(outboundOptions)
   cleanup.defer(() => outbound.close())
   const naming = await createClaims(store, settings, limits, { ...context, clock })
   return {
@@ -164,6 +166,7 @@ export async function openFoundation(
     passwordCost: limits.passwordCost,
     ...account,
     outbound,
+    outboundOptions,
     addresses: new PlatformAddresses(settings),
     apiStreams: new ApiStreams(),
     connectionLimits,

@@ -113,7 +113,7 @@ async function wireEdge(
         : settings.loginRateLimit,
   })
   // As frequent as requests of visitors (decision 97).
-  const policyOutbound = createOutboundThread({ allow: settings.outboundAllow, ...OUTBOUND_CALL_LIMITS })
+  const policyOutbound = createOutboundThread({ ...foundation.outboundOptions, ...OUTBOUND_CALL_LIMITS })
   cleanup.defer(() => policyOutbound.close())
   const tickets = await followTicketSecret(store, clock, logOf('edge'))
   cleanup.defer(() => tickets.stop())
