@@ -57,6 +57,12 @@ export interface VisitorSession {
   readonly tokens: Readonly<Record<string, string>>
 }
 
+/** A visitor who has signed in. */
+export interface SignedInVisitor extends VisitorSession {
+  /** The error of one whom a rule does not let in; its page offers another account. */
+  deny(): EdgeError
+}
+
 /** The outcome of an exchange. */
 export interface ExchangeResult {
   /** 0 when no response was started. */
@@ -124,7 +130,7 @@ export abstract class Exchange {
   responseTimeout: number
   /** Who has signed in, when a login admitted the request. */
   identity: VisitorIdentity | undefined = undefined
-  visitorSession: VisitorSession | undefined = undefined
+  visitorSession: SignedInVisitor | undefined = undefined
   /** What traffic policies did; undefined while none has acted. */
   appliedActions: AppliedActions | undefined = undefined
   /** Recorded only for accounts with an observer. */

@@ -1,4 +1,4 @@
-import { type Identity, SignInError } from './sign-in.ts'
+import { type Identity, labelOf, SignInError } from './sign-in.ts'
 
 /** Whom a module admits after sign-in. Each list that is not empty has to be met; empty lists admit everyone. */
 export interface AllowRules {
@@ -16,7 +16,7 @@ export const ALLOW_EVERYONE: AllowRules = { emails: [], domains: [], groups: [],
 
 /** Throws `SignInError` unless the rules admit this identity. */
 export function requireAllowed(identity: Identity, { emails, domains, groups, claims }: AllowRules): void {
-  const person = identity.email || identity.name || identity.id
+  const person = labelOf(identity)
   if (emails.length + domains.length > 0 && !hasAllowedEmail(identity.email, emails, domains))
     throw new SignInError('person_not_allowed', { person })
   if (groups.length > 0 && !groups.some((group) => identity.groups.includes(group)))

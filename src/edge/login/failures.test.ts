@@ -57,8 +57,9 @@ async function start(t: TestContext) {
   const { config, edgeId, routeId, sendRequest } = harness
   config.update(edgeId, { hostports: [`${HOST}:443`, `${OTHER}:443`] })
 
-  async function protect(module: 'oidc' | 'saml', settings: Record<string, unknown> = {}) {
-    config.update(routeId, { oidc: null, saml: null })
+  async function protect(module: 'oidc' | 'saml', settings: Record<string, unknown> = {}, policy?: object) {
+    const traffic_policy = policy === undefined ? null : { value: JSON.stringify(policy) }
+    config.update(routeId, { oidc: null, saml: null, traffic_policy })
     if (module === 'saml') saml.protect(config, routeId, settings)
     else
       config.update(routeId, {
@@ -170,6 +171,16 @@ const encryptedToken = `${Buffer.from('{"alg":"RSA-OAEP","enc":"A256GCM"}').toSt
 const scenarios: Record<FailureName, (page: Page, t: TestContext) => Promise<TestResponse>> = {
   person_not_allowed: oidc({}, { email_domains: ['other.test'] }),
   group_not_allowed: oidc({}, { authorized_groups: ['ops'] }),
+  async rule_denied(page) {
+    await page.protect('oidc', {}, { on_http_request: [{ actions: [{ type: 'deny' }] }] })
+    const { ticket, cookies } = await page.answer()
+    const lines = setCookies((await page.open(ticket, HOST, cookies)).headers)
+    return page.open(
+      '/page?x=1',
+      HOST,
+      lines.filter((line) => !line.includes('Max-Age=0')).map((line) => line.split(';', 1)[0]!),
+    )
+  },
   cancelled: oidcError('access_denied'),
   interaction_required: oidcError('login_required'),
   async expired(page) {

@@ -34,6 +34,13 @@ const kinds = {
       'Compare `authorized_groups` (`teams`, `organizations`) with the groups that the provider sends, letter by letter.',
     log: 'info',
   },
+  rule_denied: {
+    error: 'login_denied',
+    cause: 'A rule of the traffic policy denies the person, who has signed in.',
+    visitor: 'no rule of this page allows {person}',
+    owner: 'Change the rule with `deny` in the traffic policy.',
+    log: 'none',
+  },
   cancelled: {
     error: 'login_failed',
     cause: 'The person cancelled the sign-in at the provider, or the provider did not allow it.',

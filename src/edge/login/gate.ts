@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { isWithin } from '../../base/domain.ts'
 import { parseHostPort } from '../../base/hostport.ts'
 import { Cookies } from '../cookies.ts'
-import { edgeError } from '../errors.ts'
+import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { type EdgeResponse, redirect } from '../response.ts'
@@ -17,7 +17,7 @@ import { withTimeout } from './provider-fetch.ts'
 import type { StoredTokens, TokenGrant } from './provider-tokens.ts'
 import { sanitizeReturnPath, toLocation } from './return-to.ts'
 import type { Session, SessionEnd } from './session.ts'
-import { type SignIn, SignInError } from './sign-in.ts'
+import { labelOf, type SignIn, SignInError } from './sign-in.ts'
 import { describePlace } from './started-session.ts'
 import { MAX_STATE_SECONDS, type SignInState, type Ticket } from './tickets.ts'
 
@@ -75,7 +75,10 @@ export function createGate(options: GateOptions): Gate {
     cookies.hide(gateCookies.isOwn)
     for (const field of identityFields) exchange.fields.append(field)
     exchange.identity = session.identity
-    exchange.visitorSession = sessions.describe(session, tokens, nowSeconds)
+    exchange.visitorSession = {
+      ...sessions.describe(session, tokens, nowSeconds),
+      deny: () => denyByRule(exchange, session),
+    }
     exchange.note('oauth.decision', 'allow')
     exchange.note('oauth.user.id', session.identity.id)
     exchange.note('oauth.user.name', session.identity.name)
@@ -92,6 +95,12 @@ export function createGate(options: GateOptions): Gate {
     else if (settings.inactivity_timeout > 0 && nowSeconds > session.seen)
       addToResponse(exchange, sessions.formatActivity(exchange, { ...session, seen: nowSeconds }))
     return undefined
+  }
+
+  /** The error of a visitor whom a rule behind this gate does not let in. */
+  function denyByRule(exchange: Exchange, { identity }: Session): EdgeError {
+    const error = new SignInError('rule_denied', { person: labelOf(identity) })
+    return toEdgeError(error, describePage(exchange, sanitizeReturnPath(exchange.head.target)))
   }
 
   /** `returnTo`: where the visitor wants to go. */

@@ -17,6 +17,11 @@ export interface Identity {
   readonly atProvider?: Readonly<Record<string, string>>
 }
 
+/** What a person knows themselves by. */
+export function labelOf({ email, name, id }: Identity): string {
+  return email || name || id
+}
+
 /** A verified response of a provider. */
 export interface CompletedSignIn {
   readonly identity: Identity

@@ -9,6 +9,10 @@ export const deny: Implementation<'deny'> = {
   },
   on_http_request({ status_code: status }) {
     const response = { status, fields: '', body: EMPTY }
-    return () => response
+    // An empty page would leave people who have signed in with the wrong account no way on.
+    return ({ exchange }) =>
+      status === 403 && exchange.visitorSession !== undefined
+        ? exchange.renderError(exchange.visitorSession.deny())
+        : response
   },
 }
