@@ -155,7 +155,8 @@ test(`${MINUTES} minutes of requests, WebSockets, SSH forwards, writes and agent
     collectSamples(),
   ])
 
-  const steady = samples.filter((each) => each.minute > MINUTES / 3)
+  // By then the database has filled its caches, which have a limit.
+  const steady = samples.filter((each) => each.minute > MINUTES / 2)
   const growth = slope(steady)
   const maxDescriptors = Math.max(...steady.map(({ descriptors }) => descriptors))
   const minDescriptors = Math.min(...steady.map(({ descriptors }) => descriptors))
