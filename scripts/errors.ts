@@ -9,4 +9,4 @@ import { replaceFailureTable } from '../src/errors/sign-in-failures.ts'
 const docs = join(import.meta.dirname, '..', 'docs')
 writeFileSync(join(docs, 'errors.md'), formatErrorDocument(await loadErrorCatalogue()))
 const login = join(docs, 'login.md')
-writeFileSync(login, replaceFailureTable(readFileSync(login, 'utf8')))
+writeFileSync(login, await replaceFailureTable(readFileSync(login, 'utf8')))

@@ -205,7 +205,7 @@ const errorKinds = {
     status: 500,
     cause: 'The sign-in of the endpoint, or its identity provider, is set up wrongly.',
     next: 'Its owner finds the reason in the dashboard and the log, and the setting in the table of `docs/login.md`.',
-    text: () => 'Nobody can sign in here right now: the sign-in of this page is set up wrongly.',
+    text: () => 'You cannot sign in here right now: the sign-in of this page is set up wrongly.',
   },
   credentials_required: {
     code: 3208,

@@ -41,10 +41,10 @@ test('docs/errors.md is what the declarations generate', () => {
   assert.equal(readFileSync(file, 'utf8'), formatErrorDocument(entries), 'run: node scripts/errors.ts')
 })
 
-test('the table of failed sign-ins in docs/login.md is what the declarations generate', () => {
+test('the table of failed sign-ins in docs/login.md is what the declarations generate', async () => {
   const document = readFileSync(new URL('../../docs/login.md', import.meta.url), 'utf8')
 
-  assert.equal(document, replaceFailureTable(document), 'run: node scripts/errors.ts')
+  assert.equal(document, await replaceFailureTable(document), 'run: node scripts/errors.ts')
 })
 
 test('a code is found by its number, in any case, and in the dialect of the original', () => {

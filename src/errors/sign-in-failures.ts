@@ -1,17 +1,19 @@
-import { edgeErrorKinds } from '../edge/errors.ts'
-import { failureKinds } from '../edge/login/failures.ts'
-
 const START = '| Failure | Visitors get | What happened | What to change | Log |\n'
 
 /** A document with its table of failed sign-ins as they are declared. */
-export function replaceFailureTable(document: string): string {
+export async function replaceFailureTable(document: string): Promise<string> {
   const start = document.indexOf(START)
   const end = document.indexOf('\n\n', start)
   if (start === -1 || end === -1) throw new Error('the document has no table of failed sign-ins')
-  return document.slice(0, start) + formatFailureTable() + document.slice(end)
+  return document.slice(0, start) + (await formatFailureTable()) + document.slice(end)
 }
 
-function formatFailureTable(): string {
+async function formatFailureTable(): Promise<string> {
+  // Not through the front door, which would load the whole part.
+  const [{ edgeErrorKinds }, { failureKinds }] = await Promise.all([
+    import('../edge/errors.ts'),
+    import('../edge/login/failures.ts'),
+  ])
   const rows = Object.entries(failureKinds).map(([name, { error, cause, visitor, owner, log }]) => {
     const { code, status } = edgeErrorKinds[error]
     const reason = visitor === undefined ? '' : `: ${visitor}`

@@ -45,7 +45,7 @@ const kinds = {
     error: 'login_failed',
     cause: 'The person cancelled the sign-in at the provider, or the provider did not allow it.',
     visitor: 'it was cancelled at the identity provider',
-    owner: 'If nobody cancelled it, give the person access to the application at the provider.',
+    owner: 'If the person did not cancel it, give them access to the application at the provider.',
     log: 'info',
   },
   interaction_required: {
@@ -205,7 +205,7 @@ const kinds = {
   },
   token_invalid: {
     error: 'login_failed',
-    cause: 'The token is for another client or of another issuer, or names nobody.',
+    cause: 'The token is for another client or of another issuer, or names no person.',
     visitor: INVALID_RESPONSE,
     owner: 'Compare `client_id` and `issuer` with those of the application at the provider.',
     log: 'warn',

@@ -43,7 +43,7 @@ import type { SignIn } from './sign-in.ts'
 import type { Locate } from './started-session.ts'
 import { createTickets } from './tickets.ts'
 
-export type { FailedSignIn, OnFailedSignIn } from './failure-log.ts'
+export type { FailedSignIn } from './failure-log.ts'
 export type { LoginStore } from './login-store.ts'
 export type { OauthEndpoints } from './oauth-providers.ts'
 export type { Revocation } from './revocations.ts'
