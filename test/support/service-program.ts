@@ -2,14 +2,24 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
-import { eventually } from './eventually.ts'
+import { eventually, TIMEOUT_MS } from './eventually.ts'
+
+/** A program that serves a port. */
+export interface ServiceProgram {
+  stop(): Promise<void>
+}
 
 /** Starts a program of the system that serves a port, until that accepts connections. It ends with the test. */
 export async function startServiceProgram(
   t: TestContext,
   [command, ...args]: readonly [string, ...string[]],
-  { port, host = '127.0.0.1', env = {} }: { port: number; host?: string; env?: Record<string, string> },
-): Promise<void> {
+  {
+    port,
+    host = '127.0.0.1',
+    env = {},
+    timeoutMs = TIMEOUT_MS,
+  }: { port: number; host?: string; env?: Record<string, string>; timeoutMs?: number },
+): Promise<ServiceProgram> {
   const path = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
   const child = spawn(command, args, { env: { ...process.env, PATH: path, ...env } })
   let output = ''
@@ -18,17 +28,20 @@ export async function startServiceProgram(
       output += chunk
     })
   const exited = once(child, 'exit')
-  t.after(async () => {
+  const stop = async () => {
     child.kill('SIGTERM')
     await exited
-  })
+  }
+  t.after(stop)
   await eventually(
     async () => {
       if (child.exitCode !== null) throw new Error('exited')
       return accepts(host, port)
     },
     () => `${command} on port ${port}:\n${output}`,
+    timeoutMs,
   )
+  return { stop }
 }
 
 async function accepts(host: string, port: number): Promise<boolean> {
