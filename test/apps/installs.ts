@@ -115,3 +115,27 @@ export async function installGo(
   const dir = await installOnce(t, [module, version, program], () => [build], files)
   return dir && join(dir, 'program')
 }
+
+/** Unpacks a distribution from the Maven repositories of this machine, if it has this digest, and returns its directory. */
+export async function installMaven(
+  t: TestContext,
+  group: string,
+  name: string,
+  version: string,
+  sha256: string,
+): Promise<string | undefined> {
+  const archive = `${name}-${version}.tar.gz`
+  const artifact = `${group}:${name}:${version}:tar.gz`
+  const copy = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy'
+  return installOnce(
+    t,
+    [artifact, sha256],
+    (dir) => [
+      ['mvn', '--quiet', '--batch-mode', copy, `-Dartifact=${artifact}`, `-DoutputDirectory=${dir}`],
+      ['sha256sum', '--check', '--quiet', 'sums'],
+      ['tar', '-xzf', archive, '--strip-components=1'],
+      ['rm', archive],
+    ],
+    { sums: `${sha256}  ${archive}\n` },
+  )
+}
