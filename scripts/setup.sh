@@ -89,5 +89,11 @@ missing=$(missing_packages postgresql strace openssh-server openssh-client chrom
 missing=$(missing_packages ca-certificates cadaver docker-registry ffmpeg git python3-venv rclone redis-server restic skopeo)
 command -v go >/dev/null || missing="$missing golang-go"
 command -v java >/dev/null || missing="$missing default-jdk-headless"
+command -v mvn >/dev/null || missing="$missing maven"
 # shellcheck disable=SC2086 # A list of words.
 [ -z "$missing" ] || (install_packages 'the applications need' $missing) || say 'tests whose application is missing are skipped'
+
+# By themselves, since not every release has SimpleSAMLphp. php-cgi keeps PHP from bringing Apache.
+missing=$(missing_packages php-cli php-cgi php-mbstring php-xml simplesamlphp)
+# shellcheck disable=SC2086 # A list of words.
+[ -z "$missing" ] || (install_packages 'SimpleSAMLphp needs' $missing) || say 'tests of SimpleSAMLphp are skipped'
