@@ -489,3 +489,27 @@ test('among many host names, the form of an edge shows the newest and finds the 
   await page.getByRole('button', { name: 'Create edge' }).click()
   await page.getByRole('heading', { name: 'many0.adit.localhost' }).waitFor()
 })
+
+test('an edge and the list of endpoints show why visitors could not sign in, and what to change', async (t) => {
+  const oidc = { issuer: 'https://10.0.0.1', client_id: 'app', client_secret: 'secret' }
+  const { id, url } = await createEdge({ oidc })
+  const headers = { accept: 'text/html' }
+  await eventually(async () => {
+    const response = await dashboard.platform.fetch(url, { headers })
+    await response.text()
+    return response.status === 500
+  }, 'the sign-in fails')
+
+  const { page } = await openEdge(t, id)
+  const table = page.getByRole('table', { name: 'Failed sign-ins' })
+  await table.waitFor()
+
+  for (const text of ['https://10.0.0.1', '--outbound-allow', 'not on the public Internet', url])
+    assert.ok((await table.innerText()).includes(text), text)
+  await assertAccessibleEverywhere(page, 'failed-sign-ins')
+  const { id: healthy } = await createEdge()
+  const { page: other } = await openEdge(t, healthy)
+  assert.equal(await other.getByRole('table', { name: 'Failed sign-ins' }).count(), 0)
+  const { page: endpoints } = await dashboard.open(t, '/endpoints')
+  await endpoints.getByRole('table', { name: 'Failed sign-ins' }).waitFor()
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { sendHttps } from '../../src/edge/testing/client.ts'
+import { type ApiClient, createClient } from '../support/api.ts'
+import { eventuallyEqual } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
+import { startPlatform } from '../support/platform.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { createSecondAccount } from '../support/second-account.ts'
+import { startServerProcess } from '../support/server-process.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { createAppRoute } from './protected-route.ts'
+
+const HOST = 'app.adit.localhost'
+/** A provider that the operator has not allowed. */
+const oidc = { issuer: 'https://10.0.0.1', client_id: 'app', client_secret: 'secret' }
+
+async function list(call: ApiClient): Promise<Record<string, unknown>[]> {
+  return (await call('GET', '/dashboard/api/failed_sign_ins')).body.failed_sign_ins
+}
+
+/** How often visitors found a provider that may not be called. */
+async function countFailures(call: ApiClient): Promise<number> {
+  const failures = await list(call)
+  assert.ok(failures.every(({ failure }) => failure === 'provider_forbidden') && failures.length < 2)
+  return Number(failures[0]?.count ?? 0)
+}
+
+async function openPage(httpsUrl: string, ca: string): Promise<number> {
+  const port = Number(new URL(httpsUrl).port)
+  return (await sendHttps(port, ca, { host: HOST, headers: { accept: 'text/html' } })).status
+}
+
+/** A destination of the events of failed sign-ins. */
+async function startDestination(t: TestContext, call: ApiClient) {
+  const events: { object: Record<string, unknown> }[] = []
+  const port = await startHttp(t, async (request, response) => {
+    events.push(JSON.parse((await Array.fromAsync(request)).join('')))
+    response.end()
+  })
+  const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`
+  const webhook = { url: `http://127.0.0.1:${port}/`, secret }
+  const { id } = await call.create('/event_destinations', { target: { webhook } })
+  const sources = [{ type: 'sign_in_failed.v0' }]
+  await call.create('/event_subscriptions', { sources, destination_ids: [id] })
+  return events
+}
+
+test('every node knows the failed sign-ins of all nodes, for their account alone, and one event tells of them', async (t) => {
+  const flags = ['--database-url', (await createTestDatabase(t)).url, '--outbound-allow', '127.0.0.1']
+  const first = await startPlatform(t, flags)
+  const key = join(first.dataDir, 'master.key')
+  const second = await startPlatform(t, [...flags, '--master-key-file', key])
+  const other = await createSecondAccount(first)
+  const callSecond = createClient(second.credentials.api_url, first.credentials.api_key)
+  const events = await startDestination(t, first.call)
+  const { edge, route } = await createAppRoute(first, 1, { oidc })
+  for (const { credentials, caPem } of [first, second])
+    await eventuallyEqual(() => openPage(credentials.https_url, caPem), 500)
+
+  // What fails before another node knows the route is counted by one node alone.
+  const earlier = await Promise.all([first.call, callSecond].map(countFailures))
+  await openPage(first.credentials.https_url, first.caPem)
+  await openPage(second.credentials.https_url, second.caPem)
+
+  await eventuallyEqual(() => countFailures(first.call), earlier[0]! + 2)
+  await eventuallyEqual(() => countFailures(callSecond), earlier[1]! + 2)
+  assert.deepEqual(await list(other.call), [])
+  const { edge_id, route_id, provider } = (await list(callSecond))[0]!
+  assert.deepEqual([edge_id, route_id, provider], [edge.id, route.id, oidc.issuer])
+  await eventuallyEqual(async () => events.map(({ object }) => object.failure)[0], 'provider_forbidden')
+})
+
+test('the dashboard shows the failed sign-ins of both workers, each counted once', async (t) => {
+  const server = await startServerProcess(t, createTempDir(), ['--workers', '2'])
+  const { credentials } = server
+  const caPem = await readFile(credentials.ca_file, 'utf8')
+  const call = createClient(credentials.api_url, credentials.api_key)
+  await createAppRoute({ call }, 1, { oidc })
+  await eventuallyEqual(() => openPage(credentials.https_url, caPem), 500)
+  const earlier = await countFailures(call)
+
+  // On connections of their own: that all of them reach the same worker is practically impossible.
+  for (let each = 0; each < 30; each++) assert.equal(await openPage(credentials.https_url, caPem), 500)
+
+  await eventuallyEqual(() => countFailures(call), earlier + 30)
+})
