@@ -67,6 +67,14 @@ function renderDocument(title: string, content: string): Buffer {
   )
 }
 
+/** Text in which what stands between backticks is code. */
+function renderText(text: string): string {
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 0 ? escapeHtml(part) : `<code>${escapeHtml(part)}</code>`))
+    .join('')
+}
+
 /** Renders a page of the edge that is no error. */
 export function renderPage(title: string, message: string): Buffer {
   return renderDocument(title, `<h1>${escapeHtml(title)}</h1><p>${escapeHtml(message)}</p>`)
@@ -88,7 +96,7 @@ export function renderErrorPage(content: ErrorPageContent): Buffer {
   const code = escapeHtml(content.code)
   const link = pagesUrl === undefined ? code : `<a href="${escapeHtml(pagesUrl)}/${code}">${code}</a>`
   const section = (heading: string, text: string, more = '') =>
-    `<section><h2>${heading}</h2><p>${escapeHtml(text)}</p>${more}</section>`
+    `<section><h2>${heading}</h2><p>${renderText(text)}</p>${more}</section>`
   const goOn = links
     .map(({ text, url }) => `<p><a href="${escapeHtml(url)}">${escapeHtml(text)}</a></p>`)
     .join('')

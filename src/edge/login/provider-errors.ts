@@ -80,7 +80,9 @@ export function describeFailure(failure: SignInError): FailureDetails {
   )
   // The first cause says the most in its own words; libraries wrap it in general ones.
   const { message, code } = chain.at(-1) ?? {}
-  const name = typeof code === 'string' && !message?.includes(code) ? ` (${code})` : ''
+  // Such as that of OpenSSL; the codes of libraries say less than their messages.
+  const isSystemCode = typeof code === 'string' && /^(?!OAUTH_)[A-Z_]+$/.test(code)
+  const name = isSystemCode && !message?.includes(code) ? ` (${code})` : ''
   return {
     ...(word !== undefined && { error: toLine(word.error) }),
     ...(word?.error_description !== undefined && { error_description: toLine(word.error_description) }),

@@ -34,7 +34,12 @@ const COLUMNS: readonly Column<FailedSignIn>[] = [
       </>
     ),
   },
-  { title: 'What to change', render: ({ setting }) => setting },
+  {
+    title: 'What to change',
+    // What stands between backticks is code.
+    render: ({ setting }) =>
+      setting.split('`').map((part, index) => (index % 2 === 0 ? part : <code key={part}>{part}</code>)),
+  },
   {
     title: 'Provider',
     render: ({ provider, error, error_description, reason }) => (
