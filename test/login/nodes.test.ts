@@ -21,7 +21,10 @@ async function startFirstNode(t: TestContext) {
 /** Requests the page on a node with cookies copied from the browser. */
 async function visit(node: TestPlatform, cookies: readonly string[]): Promise<number> {
   const url = `https://app.adit.localhost:${new URL(node.credentials.https_url).port}/page`
-  const response = await node.fetch(url, { redirect: 'manual', headers: { cookie: cookies.join('; ') } })
+  const response = await node.fetch(url, {
+    redirect: 'manual',
+    headers: { accept: 'text/html', cookie: cookies.join('; ') },
+  })
   await response.text()
   return response.status
 }

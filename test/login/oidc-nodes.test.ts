@@ -115,15 +115,14 @@ test('a sign-in can begin, be redeemed and complete on different nodes, exactly 
       const callback = page.way.find((address) => isLoginHost(new URL(address))) ?? ''
       for (const node of [first, second]) {
         // With every cookie the browser had when it used the ticket.
-        const replay = await browser(() => node).once(ticket, {
-          headers: { cookie: ticketCookies.join('; ') },
-        })
-        assert.equal(replay.status, 403, `${url} ${title}: the ticket again`)
-        assert.equal(
-          (await browser(() => node).once(callback)).status,
-          403,
-          `${url} ${title}: the code again`,
-        )
+        const cookie = ticketCookies.join('; ')
+        for (const [used, init] of [[ticket, { headers: { cookie } }] as const, [callback, {}] as const]) {
+          const replayer = browser(() => node)
+          const replay = await replayer.once(used, init)
+          // The page, or an error where the other node redeemed the code.
+          assert.ok([303, 403].includes(replay.status), `${url} ${title}: ${used} again: ${replay.status}`)
+          assert.equal((await replayer.once(url)).status, 302, 'leads back without a session')
+        }
       }
     }
   }

@@ -64,13 +64,16 @@ test('a RelayState and a ticket are invalid once the SAML module has changed or 
 })
 
 test('the ticket of a SAML sign-in works once, in the browser that began', async (t) => {
-  const { platform, browser, begin, deliver } = await start(t)
+  const { platform, url, browser, begin, deliver } = await start(t)
   const stolenTicket = await deliver(await begin())
   assert.equal(stolenTicket.status, 303)
 
-  assert.equal((await new CookieClient(platform).get(stolenTicket.ticket)).status, 403)
-  assert.equal((await browser.get(stolenTicket.ticket)).status, 403, 'it is used up')
+  const thief = new CookieClient(platform)
+  assert.equal((await thief.get(stolenTicket.ticket)).status, 403)
+  assert.equal((await browser.once(stolenTicket.ticket)).status, 303, 'it is used up, and leads back')
+  assert.equal((await browser.once(url)).status, 302, 'to a new sign-in')
   const { ticket } = await deliver(await begin())
   assert.equal((await browser.get(ticket)).status, 200)
-  assert.equal((await browser.get(ticket)).status, 403)
+  assert.equal((await thief.once(ticket)).status, 303)
+  assert.equal((await thief.once(url)).status, 302)
 })

@@ -32,7 +32,7 @@ test('only members of an authorized group are admitted', async (t) => {
 })
 
 test('a response that is not exactly what the provider signed for this route is rejected', async (t) => {
-  const { attempt, post, idp, saml, browser, url } = await startSamlRoute(t)
+  const { platform, attempt, post, idp, saml, browser, url } = await startSamlRoute(t)
   const other = await createSelfSigned({ commonName: 'other' })
   const otherKey = { cert: other.certificatePem, key: other.privateKeyPem.reveal() }
   const replaceName = (xml: string) => xml.replace('>ada-id<', '>root<')
@@ -77,7 +77,12 @@ test('a response that is not exactly what the provider signed for this route is 
     inResponseTo: authnRequest.id,
   })
   assert.equal((await post(xml, authnRequest.relayState)).status, 200)
-  assert.equal((await post(xml, authnRequest.relayState)).status, 403, 'a second time')
+  const thief = new CookieClient(platform)
+  await assert.rejects(
+    post(xml, authnRequest.relayState, thief),
+    'a second time it leads back to the provider',
+  )
+  assert.equal((await thief.once(url)).status, 302, 'not signed in')
 })
 
 test('a response posted by another browser is rejected', async (t) => {

@@ -505,7 +505,7 @@ test('an edge and the list of endpoints show why visitors could not sign in, and
   await table.waitFor()
 
   for (const text of ['https://10.0.0.1', '--outbound-allow', 'not on the public Internet', url])
-    assert.ok((await table.innerText()).includes(text), text)
+    assert.ok((await table.textContent())?.includes(text), text)
   await assertAccessibleEverywhere(page, 'failed-sign-ins')
   const { id: healthy } = await createEdge()
   const { page: other } = await openEdge(t, healthy)

@@ -144,8 +144,9 @@ const kinds = {
     log: 'warn',
   },
   code_rejected: {
-    error: 'login_misconfigured',
-    cause: 'The provider rejects its own authorization code.',
+    error: 'login_failed',
+    cause: 'The provider rejects the authorization code: it is for another client, was used, or expired.',
+    visitor: INVALID_RESPONSE,
     owner:
       'Compare `client_id` with the application at the provider, and check that codes are valid for some seconds and PKCE with S256 is allowed there.',
     log: 'warn',

@@ -323,6 +323,6 @@ test('an identity is confirmed for the same person, and only if the rules still 
 
   assert.deepEqual(identity, { id: '42', name: 'Ada', email: 'ada@example.com', groups: [], claims: {} })
   assert.deepEqual([...allowed.observed.authorizations], ['Bearer new'])
-  await assert.rejects(allowed.signIn.identify(grant, { ...ada, id: '43' }), SignInError)
+  await assert.rejects(allowed.signIn.identify(grant, { ...ada, id: '43' }), GrantRevoked)
   await assert.rejects(denied.signIn.identify(grant, ada), SignInError)
 })

@@ -143,8 +143,8 @@ function rejectByWords(error: unknown, message: SamlMessage, idp: IdentityProvid
   if (words.startsWith('Invalid signature')) {
     if (!message.elements.some(({ localName }) => localName === 'Signature'))
       throw new RejectedMessage('assertion_unsigned', 'it is not signed')
-    // One with a known certificate was changed after it was signed.
-    if (!namesCertificate(message, idp)) throw new RejectedMessage('signature_mismatch', words)
+    // One that names no key, or a known one, was changed after it was signed.
+    if (namesUnknownKey(message, idp)) throw new RejectedMessage('signature_mismatch', words)
   }
   if (/ expired| not yet valid|^No valid subject confirmation/.test(words))
     throw new RejectedMessage('clock_wrong', words)
@@ -153,11 +153,13 @@ function rejectByWords(error: unknown, message: SamlMessage, idp: IdentityProvid
   throw error
 }
 
-function namesCertificate({ xml }: SamlMessage, { certificates }: IdentityProvider): boolean {
-  return xml
+function namesUnknownKey({ xml }: SamlMessage, { certificates }: IdentityProvider): boolean {
+  const named = xml
     .split('X509Certificate>')
     .slice(1)
-    .some((text) => certificates.includes(text.slice(0, text.indexOf('<')).replace(/\s+/g, '')))
+    .map((text) => text.slice(0, text.indexOf('<')).replace(/\s+/g, ''))
+    .filter((text) => text !== '')
+  return named.length > 0 && !named.some((text) => certificates.includes(text))
 }
 
 async function checkLogoutQuery({

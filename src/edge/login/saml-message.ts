@@ -111,8 +111,7 @@ export function parseMessage(xml: string): SamlMessage {
         // A character reference would make equal ids look different.
         if (ids.has(value) || value.includes('&')) throw new Error('it holds an id twice')
         ids.add(value)
-      } else if (localName === 'Algorithm' && !ALLOWED_ALGORITHMS.has(value))
-        throw new RejectedMessage('signature_weak', `it uses ${value}, which is not allowed`)
+      } else if (localName === 'Algorithm' && !ALLOWED_ALGORITHMS.has(value)) rejectAlgorithm(value)
       else if (localName === 'PrefixList' && value.length > MAX_PREFIX_LIST_LENGTH)
         throw new Error('it names too many prefixes')
     }
@@ -144,6 +143,12 @@ export function requireSuccess({ root, elements }: SamlMessage): void {
   const detail = details[0]?.attributes.get('Value') ?? ''
   const words = [status, detail].map((text) => text.slice(text.lastIndexOf(':') + 1)).join(' ')
   throw new RejectedMessage(FAILURE_BY_STATUS.get(detail) ?? 'request_rejected', `its status is ${words}`)
+}
+
+/** An honest provider may still use SHA-1, and nothing else that is not allowed. */
+function rejectAlgorithm(name: string): never {
+  const words = `it uses ${name}, which is not allowed`
+  throw name.endsWith('sha1') ? new RejectedMessage('signature_weak', words) : new Error(words)
 }
 
 function requireMaxOccurrences(elements: readonly XmlElement[]): void {
