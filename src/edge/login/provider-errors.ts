@@ -81,7 +81,7 @@ export function describeFailure(failure: SignInError): FailureDetails {
   // The first cause says the most in its own words; libraries wrap it in general ones.
   const { message, code } = chain.at(-1) ?? {}
   // Such as that of OpenSSL; the codes of libraries say less than their messages.
-  const isSystemCode = typeof code === 'string' && /^(?!OAUTH_)[A-Z_]+$/.test(code)
+  const isSystemCode = typeof code === 'string' && /^[A-Z_]+$/.test(code) && !code.startsWith('OAUTH_')
   const name = isSystemCode && !message?.includes(code) ? ` (${code})` : ''
   return {
     ...(word !== undefined && { error: toLine(word.error) }),
