@@ -460,8 +460,10 @@ export interface OidcModuleRequest {
   issuer: string
   /** The ID of this application at the provider. */
   client_id: string
-  /** The secret of this application at the provider. */
-  client_secret: string | null
+  /** The secret of this application at the provider; empty for a public client. */
+  client_secret?: string | null
+  /** How this application authenticates to the provider, as it is registered there; empty to use what the provider announces, and the other method where that is rejected. */
+  token_endpoint_auth_method?: "" | "client_secret_basic" | "client_secret_post" | "none" | null
   /** The scopes to request. OpenID Connect always requests openid. */
   scopes?: string[] | null
   /** Admits visitors with one of these email addresses. */
@@ -756,8 +758,10 @@ export interface OidcModule {
   issuer: string
   /** The ID of this application at the provider. */
   client_id: string
-  /** The secret of this application at the provider. */
+  /** The secret of this application at the provider; empty for a public client. */
   client_secret: string | null
+  /** How this application authenticates to the provider, as it is registered there; empty to use what the provider announces, and the other method where that is rejected. */
+  token_endpoint_auth_method: "" | "client_secret_basic" | "client_secret_post" | "none"
   /** The scopes to request. OpenID Connect always requests openid. */
   scopes: string[]
   /** Admits visitors with one of these email addresses. */
@@ -2374,35 +2378,6 @@ export interface AccountSamlModuleRequest {
   nameid_format?: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | null
 }
 
-export interface AccountOidcModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** Lets CORS preflight requests pass without signing in. */
-  options_passthrough?: boolean | null
-  /** The prefix of its cookie names. */
-  cookie_prefix?: string | null
-  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
-  inactivity_timeout?: number | null
-  /** Seconds after which visitors must sign in again; 0 for never. */
-  maximum_duration?: number | null
-  /** The URL of the provider, such as https://login.example.com. */
-  issuer: string
-  /** The ID of this application at the provider. */
-  client_id: string
-  /** The secret of this application at the provider. */
-  client_secret?: string | null
-  /** The scopes to request. OpenID Connect always requests openid. */
-  scopes?: string[] | null
-  /** Admits visitors with one of these email addresses. */
-  email_addresses?: string[] | null
-  /** Admits visitors with an email address at one of these domains. */
-  email_domains?: string[] | null
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in is admitted. */
-  authorized_groups?: string[] | null
-  /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-  authorized_claims?: string[] | null
-}
-
 export interface AccountBackendModuleRequest {
   /** Whether the module applies to traffic. */
   enabled?: boolean | null
@@ -2440,7 +2415,7 @@ export interface EndpointConfigurationRequest {
   /** Requires visitors to sign in at a SAML identity provider. */
   saml?: AccountSamlModuleRequest | null
   /** Requires visitors to sign in at an OpenID Connect provider. */
-  oidc?: AccountOidcModuleRequest | null
+  oidc?: OidcModuleRequest | null
   /** Sends traffic to a backend. */
   backend?: AccountBackendModuleRequest | null
 }
@@ -2601,7 +2576,7 @@ export interface HTTPSEdgeRouteRequest {
   /** Requires visitors to sign in at a SAML identity provider. */
   saml?: AccountSamlModuleRequest | null
   /** Requires visitors to sign in at an OpenID Connect provider. */
-  oidc?: AccountOidcModuleRequest | null
+  oidc?: OidcModuleRequest | null
   /** Connects WebSocket clients to a raw TCP service. */
   websocket_tcp_converter?: WebsocketTcpConverterModuleRequest | null
   /** Rejects clients by their User-Agent header. */

@@ -151,6 +151,9 @@ const CONVERSIONS: Readonly<Record<string, (settings: Settings, writer: PolicyWr
     const config = {
       issuer_url: settings.issuer,
       ...clientOf(settings),
+      ...(settings.token_endpoint_auth_method !== '' && {
+        token_endpoint_auth_method: settings.token_endpoint_auth_method,
+      }),
       ...sessionOf(settings, 'idle_session_duration'),
     }
     addSignIn('oidc', { type: 'openid-connect', config }, settings, writer)

@@ -318,10 +318,19 @@ const CONFIGS: Readonly<Record<string, { valid: readonly object[]; invalid: read
     'openid-connect': {
       valid: [
         { issuer_url: 'https://id.test', client_id: 'a', client_secret: 'b', idle_session_timeout: '5m' },
+        { issuer_url: 'https://id.test', client_id: 'a' },
       ],
       invalid: [
         [{ issuer_url: 'id.test', client_id: 'a', client_secret: 'b' }, 2226],
         [{ client_id: 'a', client_secret: 'b' }, 2234],
+        [
+          {
+            issuer_url: 'https://id.test',
+            client_id: 'a',
+            token_endpoint_auth_method: 'client_secret_basic',
+          },
+          2234,
+        ],
       ],
     },
     log: {

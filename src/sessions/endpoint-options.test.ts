@@ -101,6 +101,16 @@ const invalid: ['https' | 'tls' | 'tcp', BindOpts, RegExp][] = [
   ['tcp', { IPRestriction: { deny_cidrs: ['everyone'] } }, /IPRestriction/],
   ['https', { RequestHeaders: { add: ['nocolon'] } }, /RequestHeaders/],
   ['https', { OIDC: { issuer_url: 'https://x', client_id: 'a', allow_claims: ['ops'] } }, /name=value/],
+  [
+    'https',
+    { OIDC: { issuer_url: 'https://x', client_id: 'a', token_endpoint_auth_method: 'private_key_jwt' } },
+    /use one of client_secret_basic/,
+  ],
+  [
+    'https',
+    { OIDC: { issuer_url: 'https://x', client_id: 'a', token_endpoint_auth_method: 'client_secret_post' } },
+    /client secret: it is required/,
+  ],
   ['https', { UserAgentFilter: { deny: ['('] } }, /UserAgentFilter: "\(" cannot be used as a pattern/],
   ['https', { UserAgentFilter: { allow: ['(a)\\1'] } }, /back-references cannot be matched in linear time/],
   ['https', { UserAgentFilter: { deny: ['(?=curl)'] } }, /look-around cannot be matched in linear time/],

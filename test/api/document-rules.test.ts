@@ -649,6 +649,16 @@ test('OIDC: the client secret is shown, and a route has at most one login module
     field: 'issuer',
     what: 'an issuer that is not a URL',
   })
+  const publicClient = { ...oidc, client_secret: '' }
+  assert.equal((await api.call('PUT', `${path}/oidc`, { body: publicClient })).status, 200)
+  await assertRejected(
+    api,
+    () =>
+      api.call('PUT', `${path}/oidc`, {
+        body: { ...publicClient, token_endpoint_auth_method: 'client_secret_basic' },
+      }),
+    { status: 400, field: 'client_secret', what: 'a method that needs a secret' },
+  )
 })
 
 test('HTTP response backends: header names are lower case, and no headers is null', async () => {

@@ -171,6 +171,7 @@ export const moduleSamples: Record<
     issuer: 'https://id.example.com',
     client_id: 'client',
     client_secret: 'client secret',
+    token_endpoint_auth_method: 'client_secret_basic',
     scopes: ['profile'],
   }),
 }

@@ -195,6 +195,15 @@ const INVALID: [title: string, definition: TunnelDefinition, message: RegExp][] 
     { proto: 'tls', addr: '80', crt: '/nonexistent', key: '/nonexistent' },
     /cannot read the file/,
   ],
+  [
+    'oidc without the secret that its method needs',
+    {
+      proto: 'http',
+      addr: '80',
+      oidc: { issuer_url: 'https://i', client_id: 'c', token_endpoint_auth_method: 'client_secret_basic' },
+    },
+    /"oidc.client_secret": it is required/,
+  ],
   ['incomplete oidc', { proto: 'http', addr: '80', oidc: { issuer_url: 'https://i' } }, /"oidc" needs/],
 ]
 

@@ -39,6 +39,7 @@ import { createSeal } from './seal.ts'
 import type { SessionSettings, SharedSessions } from './session.ts'
 import { SessionCookieCache } from './session-cookie-cache.ts'
 import { RENEWAL_WAIT_MS, SessionRenewals } from './session-renewals.ts'
+import { versionedSettings } from './settings-version.ts'
 import type { SignIn } from './sign-in.ts'
 import type { Locate } from './started-session.ts'
 import { createTickets } from './tickets.ts'
@@ -123,7 +124,7 @@ export function createLogins(options: LoginOptions): LoginService {
     createSignIn: (version: string) => S,
   ) {
     const key = JSON.stringify(settings)
-    const version = hash('sha256', key).slice(0, 16)
+    const version = hash('sha256', JSON.stringify(versionedSettings(settings))).slice(0, 16)
     const { accountId, scopeId } = context
     const signIn = context.getOrCreate('login', key, () => createSignIn(version))
     const recheckSeconds = settings.auth_check_interval ?? 0
@@ -162,6 +163,7 @@ export function createLogins(options: LoginOptions): LoginService {
           issuer,
           clientId,
           clientSecret,
+          tokenAuthMethod: settings.token_endpoint_auth_method,
           scopes,
           parameters,
           allow,

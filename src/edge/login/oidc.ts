@@ -1,8 +1,10 @@
 import * as client from 'openid-client'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
+import type { TokenAuthMethod } from '../../resources/index.ts'
 import { type AllowRules, listClaims, readClaim, requireAllowed } from './allow-rules.ts'
 import { issuerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
+import { ClientAuthentication } from './client-authentication.ts'
 import { createProviderDocuments } from './provider-documents.ts'
 import { rejectRenewal, rejectResponse } from './provider-errors.ts'
 import { readGrant } from './provider-tokens.ts'
@@ -13,7 +15,10 @@ const CLOCK_SKEW_SECONDS = 60
 export interface OidcOptions {
   readonly issuer: string
   readonly clientId: string
+  /** Empty for a public client. */
   readonly clientSecret: string
+  /** Empty where the provider's metadata decides. */
+  readonly tokenAuthMethod: TokenAuthMethod | ''
   readonly scopes: readonly string[]
   /** Added to the URL of the sign-in page. */
   readonly parameters: Readonly<Record<string, string>>
@@ -27,6 +32,7 @@ export interface OidcOptions {
 /** Signs visitors in at an OpenID provider: code flow with PKCE, state and nonce, and a verified signature. */
 export function createOidcSignIn(options: OidcOptions): SignIn {
   const { clientId, clientSecret, allow, clock } = options
+  const authentication = new ClientAuthentication(clientSecret, options.tokenAuthMethod)
   const issuer = new URL(options.issuer)
   const documents = createProviderDocuments(options)
   const scopes = [
@@ -39,20 +45,14 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     return rejectResponse('metadata')(error)
   }
 
-  /** Created for each sign-in from the cached documents. */
-  const loadConfiguration = () =>
+  /** Created for each sign-in from the cached documents. Only the token endpoint asks for authentication. */
+  const loadConfiguration = (authenticate = client.None()) =>
     client
-      .discovery(
-        issuer,
-        clientId,
-        { client_secret: clientSecret, [client.clockTolerance]: CLOCK_SKEW_SECONDS },
-        createClientAuth(clientSecret),
-        {
-          [client.customFetch]: documents.fetchForSignIn() as client.CustomFetch,
-          // The guarded client allows plain http only to hosts the operator listed.
-          execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
-        },
-      )
+      .discovery(issuer, clientId, { [client.clockTolerance]: CLOCK_SKEW_SECONDS }, authenticate, {
+        [client.customFetch]: documents.fetchForSignIn() as client.CustomFetch,
+        // The guarded client allows plain http only to hosts the operator listed.
+        execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
+      })
       .catch(rejectDiscovery)
 
   /**
@@ -118,13 +118,17 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     async complete({ path, query, state }, memory) {
       const config = await loadConfiguration()
       if (path !== callbackPath(config)) throw new SignInError('response_invalid')
-      const tokens = await client
-        .authorizationCodeGrant(config, new URL(`${options.idpUrl()}${path}?${query}`), {
-          pkceCodeVerifier: recall(memory, 'verifier'),
-          expectedState: state,
-          expectedNonce: recall(memory, 'nonce'),
-          idTokenExpected: true,
-        })
+      const url = new URL(`${options.idpUrl()}${path}?${query}`)
+      const checks = {
+        pkceCodeVerifier: recall(memory, 'verifier'),
+        expectedState: state,
+        expectedNonce: recall(memory, 'nonce'),
+        idTokenExpected: true,
+      }
+      const tokens = await authentication
+        .send(async (authenticate) =>
+          client.authorizationCodeGrant(await loadConfiguration(authenticate), url, checks),
+        )
         .catch(rejectResponse('token'))
       const claims = tokens.claims()
       if (claims === undefined || claims.sub === '') throw new SignInError('token_invalid')
@@ -138,8 +142,11 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     },
 
     async renew(refreshToken, { id }) {
-      const config = await loadConfiguration()
-      const tokens = await client.refreshTokenGrant(config, refreshToken).catch(rejectRenewal)
+      const tokens = await authentication
+        .send(async (authenticate) =>
+          client.refreshTokenGrant(await loadConfiguration(authenticate), refreshToken),
+        )
+        .catch(rejectRenewal)
       const claims = tokens.claims()
       if (claims !== undefined) {
         // OpenID Connect Core section 12.2.
@@ -166,19 +173,6 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       if (config.serverMetadata().end_session_endpoint === undefined) return undefined
       return client.buildEndSessionUrl(config, {}).href
     },
-  }
-}
-
-/**
- * Authenticates to the token endpoint with a method the provider supports. OpenID Connect Discovery section 3: without
- * a list, HTTP Basic.
- */
-function createClientAuth(secret: string): client.ClientAuth {
-  if (secret === '') return client.None()
-  const [post, basic] = [client.ClientSecretPost(secret), client.ClientSecretBasic(secret)]
-  return (server, ...request) => {
-    const methods = server.token_endpoint_auth_methods_supported ?? []
-    return (methods.includes('client_secret_post') ? post : basic)(server, ...request)
   }
 }
 

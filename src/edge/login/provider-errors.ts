@@ -45,6 +45,11 @@ export function rejectRenewal(error: unknown): never {
   throw toSignInError(error, 'token')
 }
 
+/** Which failure an error of the token endpoint is. */
+export function failureOf(error: unknown): FailureName {
+  return toSignInError(error, 'token').failure
+}
+
 /** The failure of a call that never got a response. */
 export function toCallFailure(error: unknown): SignInError {
   return new SignInError(callFailure(error), { cause: error })

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { ALLOW_EVERYONE, type AllowRules } from '../login/allow-rules.ts'
-import { createOidcSignIn } from '../login/oidc.ts'
+import { createOidcSignIn, type OidcOptions } from '../login/oidc.ts'
 
 export const IDP_URL = 'https://idp.adit.localhost'
 
@@ -42,6 +42,23 @@ export interface ProviderBehaviour {
   describe: ((response: ServerResponse) => void) | undefined
   publish: ((response: ServerResponse) => void) | undefined
   inform: ((response: ServerResponse) => void) | undefined
+  /** The only method with which the client may authenticate; undefined accepts all. */
+  registered: 'client_secret_basic' | 'client_secret_post' | 'none' | undefined
+  /** How the token endpoint rejects a client. */
+  rejectClient: (response: ServerResponse) => void
+  /** The code of a request whose client is rejected cannot be used again. */
+  usesUpCodes: boolean
+}
+
+const CLIENT_SECRET = 'app-secret'
+
+/** The method with which a client authenticates, and its secret. RFC 6749 section 2.3.1: HTTP Basic has it encoded as in a form. */
+function readCredentials(authorization: string | undefined, form: URLSearchParams): [string, string] {
+  const inForm = form.get('client_secret')
+  if (inForm !== null) return ['client_secret_post', inForm]
+  if (authorization === undefined) return ['none', '']
+  const credentials = Buffer.from(authorization.replace(/^Basic /, ''), 'base64').toString()
+  return ['client_secret_basic', decodeURIComponent(credentials.slice(credentials.indexOf(':') + 1))]
 }
 
 const encodeSegment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -67,9 +84,14 @@ export async function startOpenidProvider(t: TestContext) {
     describe: undefined,
     publish: undefined,
     inform: undefined,
+    registered: undefined,
+    rejectClient: (response) => response.writeHead(401).end(JSON.stringify({ error: 'invalid_client' })),
+    usesUpCodes: false,
   }
   const observed = {
     tokenRequests: 0,
+    /** How the client authenticated in each of them. */
+    methods: [] as string[],
     nonce: '',
     keyRequests: 0,
     descriptions: 0,
@@ -120,7 +142,15 @@ export async function startOpenidProvider(t: TestContext) {
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
         observed.form = new URLSearchParams(Buffer.concat(chunks).toString())
+        const [method, secret] = readCredentials(observed.tokenAuthorization, observed.form)
+        observed.methods.push(method)
         const code = observed.form.get('code') ?? ''
+        const { registered = method, rejectClient, usesUpCodes } = behaviour
+        if (method !== registered || (method !== 'none' && secret !== CLIENT_SECRET)) {
+          if (usesUpCodes) usedCodes.add(code)
+          rejectClient(response)
+          return
+        }
         if (usedCodes.has(code)) {
           response.statusCode = 400
           response.end(JSON.stringify({ error: 'invalid_grant' }))
@@ -159,11 +189,17 @@ export async function startOpenidProvider(t: TestContext) {
   })
   const time = { now: 0 }
   const clock = { now: () => Date.now(), monotonic: () => time.now }
-  const createSignIn = (from = issuer, allow: Partial<AllowRules> = {}) =>
+  const createSignIn = (
+    from = issuer,
+    allow: Partial<AllowRules> = {},
+    client: Partial<Pick<OidcOptions, 'clientSecret' | 'tokenAuthMethod'>> = {},
+  ) =>
     createOidcSignIn({
       issuer: from,
       clientId: 'app',
-      clientSecret: 'app-secret',
+      clientSecret: CLIENT_SECRET,
+      tokenAuthMethod: '',
+      ...client,
       scopes: [],
       parameters: {},
       allow: { ...ALLOW_EVERYONE, ...allow },

@@ -130,8 +130,18 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
     invalid: { provider: ['gitbub', 2222], ...invalidSignIn, idle_session_timeout: [true, 2225] },
   },
   'openid-connect': {
-    valid: { issuer_url: 'https://id.example.com', ...signIn, idle_session_duration: '1h' },
-    invalid: { issuer_url: ['id.example.com', 2226], ...invalidSignIn, idle_session_duration: [true, 2225] },
+    valid: {
+      issuer_url: 'https://id.example.com',
+      ...signIn,
+      token_endpoint_auth_method: 'client_secret_basic',
+      idle_session_duration: '1h',
+    },
+    invalid: {
+      issuer_url: ['id.example.com', 2226],
+      ...invalidSignIn,
+      token_endpoint_auth_method: ['private_key_jwt', 2222],
+      idle_session_duration: [true, 2225],
+    },
   },
   'rate-limit': {
     valid: {

@@ -1,6 +1,12 @@
 import { parseDomain } from '../../base/domain.ts'
 import { errorMessage } from '../../base/error-message.ts'
-import { metadataError, NAMEID_FORMATS, OAUTH_PROVIDERS } from '../../resources/endpoint-options.ts'
+import {
+  metadataError,
+  NAMEID_FORMATS,
+  OAUTH_PROVIDERS,
+  TOKEN_AUTH_METHODS,
+  tokenAuthError,
+} from '../../resources/endpoint-options.ts'
 import { BOOL, listOf as listType, STRING } from '../cel/types.ts'
 import {
   type ConfigField,
@@ -17,6 +23,7 @@ import {
   text,
   withDefault,
 } from '../config.ts'
+import { literalTemplate } from '../template.ts'
 import { plain } from '../variables/shape.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
@@ -169,14 +176,29 @@ export const openidConnect = defineAction({
   ends: 'sometimes',
   rejects: () => true,
   signsIn: true,
-  config: object({
-    issuer_url: described(text({ maxLength: 255, check: checkUrl }), 'the issuer of the provider'),
-    ...client,
-    ...parameters,
-    ...session,
-    ...refresh,
-    idle_session_duration: named(idleTimeout, 'idle_session_timeout'),
-  }),
+  config: object(
+    {
+      issuer_url: described(text({ maxLength: 255, check: checkUrl }), 'the issuer of the provider'),
+      ...client,
+      client_secret: described(
+        withDefault(strictTemplate({ maxLength: 4096 }), literalTemplate(''), ''),
+        'its secret; without one it is a public client',
+      ),
+      token_endpoint_auth_method: described(
+        optional(choice(...TOKEN_AUTH_METHODS)),
+        'how the application authenticates, as it is registered at the provider; by default what the provider announces, and the other method where that is rejected',
+      ),
+      ...parameters,
+      ...session,
+      ...refresh,
+      idle_session_duration: named(idleTimeout, 'idle_session_timeout'),
+    },
+    ({ client_secret, token_endpoint_auth_method: method = '' }, context) => {
+      const missing =
+        client_secret.literal === undefined ? undefined : tokenAuthError(method, client_secret.literal)
+      if (missing !== undefined) context.report(2234, `client_secret: ${missing}`)
+    },
+  ),
   resultName: 'oidc',
   results: {
     identity: plain('identity', { ...identity, current_session_id: STRING }),

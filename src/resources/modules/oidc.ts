@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { httpUrl } from '../formats.ts'
 import { defineModule } from '../module.ts'
-import { defineEndpointOption } from '../option.ts'
-import { described, list, nonEmpty, required, secret, text } from '../value.ts'
+import { defineEndpointOption, optionalText } from '../option.ts'
+import { choice, described, InvalidValue, list, nonEmpty, required, secret, text } from '../value.ts'
 import { claimRules, emailRules, groupRules } from './allow-rules.ts'
 import {
   allowError,
@@ -12,6 +12,27 @@ import {
   loginFields,
   loginSession,
 } from './login-session.ts'
+
+/** How applications authenticate to the token endpoint of their provider, as OpenID Connect names the methods. */
+export const TOKEN_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const
+export type TokenAuthMethod = (typeof TOKEN_AUTH_METHODS)[number]
+
+/** Why a method cannot be used with this secret. */
+export function tokenAuthError(method: string, clientSecret: string): string | undefined {
+  const isUsable = method === '' || method === 'none' || clientSecret !== ''
+  return isUsable ? undefined : `it is required for ${method}.`
+}
+
+function missingSecret({
+  client_secret,
+  token_endpoint_auth_method,
+}: {
+  client_secret: string
+  token_endpoint_auth_method: string
+}) {
+  const message = tokenAuthError(token_endpoint_auth_method, client_secret)
+  return message === undefined ? undefined : { field: 'client_secret', message }
+}
 
 /** Requires clients to sign in at an OpenID provider. */
 export const Oidc = defineModule(
@@ -30,9 +51,13 @@ export const Oidc = defineModule(
       'your client ID',
     ),
     client_secret: described(
-      required(secret(nonEmpty(4096), 'shown')),
-      'The secret of this application at the provider.',
+      secret(text(4096), 'shown'),
+      'The secret of this application at the provider; empty for a public client.',
       'your client secret',
+    ),
+    token_endpoint_auth_method: described(
+      choice(['', ...TOKEN_AUTH_METHODS], ''),
+      'How this application authenticates to the provider, as it is registered there; empty to use what the provider announces, and the other method where that is rejected.',
     ),
     scopes: described(
       list(text(255), { maxItems: 50 }),
@@ -44,16 +69,31 @@ export const Oidc = defineModule(
     ...claimRules,
   },
   {
+    rule: missingSecret,
     endpoint: defineEndpointOption({
       name: 'oidc',
       field: 'OIDC',
       key: 'oidc',
       ssh: false,
-      wire: Type.Object({ issuer_url: Type.String(), client_id: Type.String(), ...loginFields }),
+      wire: Type.Object({
+        issuer_url: Type.String(),
+        client_id: Type.String(),
+        ...loginFields,
+        token_endpoint_auth_method: optionalText,
+      }),
       flags: [
         { name: 'oidc', field: 'issuer_url', help: 'ask visitors to log in with this OpenID issuer' },
         { name: 'oidc-client-id', field: 'client_id', help: 'client id at the issuer' },
-        { name: 'oidc-client-secret', field: 'client_secret', help: 'client secret at the issuer' },
+        {
+          name: 'oidc-client-secret',
+          field: 'client_secret',
+          help: 'client secret at the issuer; none for a public client',
+        },
+        {
+          name: 'oidc-token-auth-method',
+          field: 'token_endpoint_auth_method',
+          help: `how the client is registered to authenticate: ${TOKEN_AUTH_METHODS.join(', ')}`,
+        },
         ...allowFlags('oidc'),
         {
           name: 'oidc-scope',
@@ -62,18 +102,27 @@ export const Oidc = defineModule(
           help: 'scopes to request from the issuer',
         },
       ],
-      check: ({ issuer_url, client_id, client_secret, ...fields }) =>
-        issuer_url && client_id && client_secret
-          ? allowError('oidc', fields)
-          : '"oidc" needs "issuer_url", "client_id" and "client_secret"',
-      decode: (field): { readonly issuerUrl: string } & LoginOption => ({
-        issuerUrl: field.issuer_url,
-        ...decodeLogin(field),
-      }),
-      settings: ({ issuerUrl, clientId, clientSecret, scopes, ...allow }) => ({
+      check: ({ issuer_url, client_id, ...fields }) =>
+        issuer_url && client_id
+          ? (methodError(fields, '"oidc.client_secret": ') ?? allowError('oidc', fields))
+          : '"oidc" needs "issuer_url" and "client_id"',
+      decode(field): OidcOption {
+        const invalid = methodError(field, 'the client secret: ')
+        if (invalid !== undefined) throw new InvalidValue(undefined, invalid)
+        return {
+          issuerUrl: field.issuer_url,
+          ...decodeLogin(field),
+          // Absent by default: sessions are bound to what an option says.
+          ...(field.token_endpoint_auth_method && {
+            tokenAuthMethod: field.token_endpoint_auth_method as TokenAuthMethod,
+          }),
+        }
+      },
+      settings: ({ issuerUrl, clientId, clientSecret, tokenAuthMethod, scopes, ...allow }) => ({
         issuer: issuerUrl,
         client_id: clientId,
         client_secret: clientSecret,
+        ...(tokenAuthMethod !== undefined && { token_endpoint_auth_method: tokenAuthMethod }),
         scopes: [...scopes],
         email_addresses: [...allow.allowEmails],
         email_domains: [...allow.allowDomains],
@@ -83,3 +132,20 @@ export const Oidc = defineModule(
     }),
   },
 )
+
+interface OidcOption extends LoginOption {
+  readonly issuerUrl: string
+  readonly tokenAuthMethod?: TokenAuthMethod
+}
+
+/** What is wrong with how an option says that its client authenticates. */
+function methodError(
+  option: { client_secret?: string; token_endpoint_auth_method?: string },
+  secretName: string,
+): string | undefined {
+  const { client_secret = '', token_endpoint_auth_method: method = '' } = option
+  if (method !== '' && !TOKEN_AUTH_METHODS.some((known) => known === method))
+    return `"${method.slice(0, 60)}" is no way to authenticate; use one of ${TOKEN_AUTH_METHODS.join(', ')}`
+  const missing = tokenAuthError(method, client_secret)
+  return missing && `${secretName}${missing}`
+}

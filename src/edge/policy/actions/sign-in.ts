@@ -157,6 +157,7 @@ export const oauth: Implementation<'oauth'> = {
 export const openidConnect: Implementation<'openid-connect'> = {
   on_http_request(config, context) {
     const { issuer_url: issuerUrl, scopes, idle_session_duration: idle } = config
+    const { token_endpoint_auth_method: tokenAuthMethod } = config
     return signInAction(
       'oidc',
       signInSteps(config, context, (credentials) =>
@@ -166,6 +167,7 @@ export const openidConnect: Implementation<'openid-connect'> = {
             ...Oidc.endpoint.settings!({
               issuerUrl,
               scopes,
+              ...(tokenAuthMethod !== undefined && { tokenAuthMethod }),
               ...ADMIT_EVERYONE,
               ...credentials,
             }),

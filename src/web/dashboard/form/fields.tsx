@@ -233,9 +233,10 @@ function ChoiceField({
   common: { label: string; hint: string | undefined; error: string | undefined; required: boolean }
 }) {
   const choices = (schema.enum ?? []).filter((choice) => choice !== null)
-  const placeholder = schema.default === undefined ? 'Choose…' : `${choiceLabel(schema.default)} (default)`
+  const preset = schema.default ?? choices.find((choice) => choice === '')
+  const placeholder = preset === undefined ? 'Choose…' : `${choiceLabel(preset)} (default)`
   // The default appears once, as the unset option.
-  const options = value === undefined ? choices.filter((choice) => choice !== schema.default) : choices
+  const options = value === undefined ? choices.filter((choice) => choice !== preset) : choices
   return (
     <Field {...common}>
       {(control) => (

@@ -44,6 +44,7 @@ const LABELS: Readonly<Record<string, string>> = {
   allow: 'Allow',
   deny: 'Deny',
   client_id: 'Client ID',
+  token_endpoint_auth_method: 'Client authentication',
   error_threshold_percentage: 'Error ratio',
   force_authn: 'Require a password at every sign-in',
   html: 'HTML',
@@ -88,6 +89,7 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** Labels of choices that need one. */
 const CHOICES: Readonly<Record<string, string>> = {
+  '': 'Automatic',
   read_only: 'Read only',
   admin: 'Administrator',
   developer: 'Developer',
@@ -99,6 +101,9 @@ const CHOICES: Readonly<Record<string, string>> = {
   rsa: 'RSA',
   ecdsa: 'ECDSA',
   ed25519: 'Ed25519',
+  client_secret_basic: 'HTTP Basic',
+  client_secret_post: 'Form field',
+  none: 'None',
   dashboard: 'Dashboard',
   api: 'API',
   agent: 'Agents',

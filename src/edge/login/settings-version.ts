@@ -1,0 +1,14 @@
+/**
+ * Settings that modules got later, with the value that means what was without them. With that value they are left out of
+ * the version of a gate, so that its sessions outlive an upgrade.
+ */
+const LATER_SETTINGS: ReadonlyMap<string, unknown> = new Map([['token_endpoint_auth_method', '']])
+
+/** The settings that sessions are bound to. */
+export function versionedSettings(settings: object): object {
+  return Object.fromEntries(
+    Object.entries(settings).filter(
+      ([name, value]) => !LATER_SETTINGS.has(name) || LATER_SETTINGS.get(name) !== value,
+    ),
+  )
+}
