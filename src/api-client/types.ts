@@ -474,6 +474,8 @@ export interface OidcModuleRequest {
   authorized_groups?: string[] | null
   /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
   authorized_claims?: string[] | null
+  /** Seconds after which the provider is asked again who the visitor is, without a redirect where it gave a refresh token; 0 for never. */
+  userinfo_refresh_interval?: number | null
 }
 
 export interface BackendModuleRequest {
@@ -772,6 +774,8 @@ export interface OidcModule {
   authorized_groups: string[]
   /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
   authorized_claims: string[]
+  /** Seconds after which the provider is asked again who the visitor is, without a redirect where it gave a refresh token; 0 for never. */
+  userinfo_refresh_interval: number
 }
 
 export interface BackendModule {

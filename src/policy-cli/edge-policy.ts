@@ -228,7 +228,7 @@ function sessionOf(settings: Settings, idle: string): Record<string, unknown> {
   const session = {
     max_session_duration: seconds(settings.maximum_duration),
     [idle]: seconds(settings.inactivity_timeout),
-    userinfo_refresh_interval: seconds(settings.auth_check_interval),
+    userinfo_refresh_interval: seconds(settings.userinfo_refresh_interval ?? settings.auth_check_interval),
     allow_cors_preflight: settings.options_passthrough === true ? true : undefined,
   }
   return Object.fromEntries(Object.entries(session).filter(([, value]) => value !== undefined))

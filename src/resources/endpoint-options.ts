@@ -8,12 +8,13 @@ import type { EndpointOption } from './option.ts'
 
 export { splitCredential } from './modules/basic-auth.ts'
 export { metadataError } from './modules/idp-metadata.ts'
+export { MAX_REFRESH_SECONDS } from './modules/login-session.ts'
 export { OAUTH_PROVIDERS } from './modules/oauth.ts'
 export { TOKEN_AUTH_METHODS, tokenAuthError } from './modules/oidc.ts'
 export { NAMEID_FORMATS } from './modules/saml.ts'
 export { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
 export { WEBHOOK_PROVIDERS } from './modules/webhook-verification.ts'
-export type { EndpointOption } from './option.ts'
+export { durationMark, type EndpointOption } from './option.ts'
 export { endpointOptions }
 
 type Options = typeof endpointOptions

@@ -107,6 +107,9 @@ export function requireProvider(field: string, providers: readonly string[], pro
   )
 }
 
+/** Marks a number of seconds that configuration files and flags write as a duration, such as `5m`. */
+export const durationMark = 'x-duration'
+
 /** Optional text and an optional list of texts in a message. */
 export const optionalText = Type.Optional(Type.String())
 export const optionalTexts = Type.Optional(Type.Array(Type.String()))

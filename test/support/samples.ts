@@ -173,6 +173,7 @@ export const moduleSamples: Record<
     client_secret: 'client secret',
     token_endpoint_auth_method: 'client_secret_basic',
     scopes: ['profile'],
+    userinfo_refresh_interval: 300,
   }),
 }
 

@@ -1,5 +1,5 @@
 import { MAX_WEIGHT } from '../../base/weighted-turns.ts'
-import { allEndpointOptions, type OptionConfigs } from '../../resources/endpoint-options.ts'
+import { allEndpointOptions, durationMark, type OptionConfigs } from '../../resources/endpoint-options.ts'
 import {
   choice,
   flag,
@@ -9,6 +9,7 @@ import {
   type ObjectFields,
   object,
   type Shape,
+  seconds,
   shortText,
   text,
 } from './shape.ts'
@@ -34,16 +35,24 @@ interface ConfigSchema {
   readonly maximum: number
   readonly items: ConfigSchema
   readonly properties: Readonly<Record<string, ConfigSchema>>
+  readonly [durationMark]?: true
 }
 
-function shapeOf({ type, minimum, maximum, items, properties }: ConfigSchema): Shape<unknown> {
+function shapeOf({
+  type,
+  minimum,
+  maximum,
+  items,
+  properties,
+  [durationMark]: isDuration,
+}: ConfigSchema): Shape<unknown> {
   switch (type) {
     case 'string':
       return text
     case 'boolean':
       return flag
     case 'number':
-      return number(minimum, maximum, false)
+      return isDuration ? seconds(maximum) : number(minimum, maximum, false)
     case 'array':
       return list(shapeOf(items))
     case 'object':

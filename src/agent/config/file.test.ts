@@ -58,6 +58,23 @@ test('a duration is a text with units or a number of seconds, with quotes or wit
     )
 })
 
+test('the option of an endpoint that counts seconds is a duration too, of a year at most', () => {
+  const parse = (interval: string) =>
+    parseConfig(
+      'adit.yml',
+      `version: 2\ntunnels:\n  web: {proto: http, addr: 80, oidc: {userinfo_refresh_interval: ${interval}}}\n`,
+    )
+  const secondsOf = (interval: string) => {
+    const file = parse(interval)
+    assert.ok(file.version === 2)
+    return file.values.tunnels?.get('web')?.oidc?.userinfo_refresh_interval
+  }
+
+  assert.deepEqual([secondsOf('5m'), secondsOf('300'), secondsOf('0')], [300, 300, 0])
+  assert.throws(() => parse('8761h'), /must be at most 31536000s/)
+  assert.throws(() => parse('soon'), /must be a duration/)
+})
+
 test('a missing version is read as version 2 with a warning', () => {
   const file = parseConfig('adit.yml', 'authtoken: T\n')
 

@@ -133,6 +133,17 @@ export const duration: Shape<number> = {
   },
 }
 
+/** A duration in seconds of at most this many. */
+export function seconds(max: number): Shape<number> {
+  return {
+    read(input, path, problems) {
+      const milliseconds = duration.read(input, path, problems)
+      if (milliseconds === undefined || milliseconds <= max * 1000) return milliseconds && milliseconds / 1000
+      return reject(problems, path, `${formatPath(path)} must be at most ${max}s`)
+    },
+  }
+}
+
 /** One of a few words, possibly the empty one; numbers and booleans match the word they are written as. */
 export function choice<const W extends string>(...words: W[]): Shape<W> {
   const nonEmpty = words.filter((word) => word !== '')

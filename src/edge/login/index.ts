@@ -118,7 +118,7 @@ export function createLogins(options: LoginOptions): LoginService {
    */
   function protect<S extends SignIn>(
     context: LoginContext,
-    settings: SessionSettings & PolicySignInSettings,
+    settings: SessionSettings & PolicySignInSettings & { readonly userinfo_refresh_interval?: number },
     /** The application at its provider. */
     client: readonly string[],
     createSignIn: (version: string) => S,
@@ -127,7 +127,8 @@ export function createLogins(options: LoginOptions): LoginService {
     const version = hash('sha256', JSON.stringify(versionedSettings(settings))).slice(0, 16)
     const { accountId, scopeId } = context
     const signIn = context.getOrCreate('login', key, () => createSignIn(version))
-    const recheckSeconds = settings.auth_check_interval ?? 0
+    // A policy has one name for all its kinds of sign-in.
+    const recheckSeconds = settings.auth_check_interval ?? settings.userinfo_refresh_interval ?? 0
     const requiredTokens = settings.required_tokens ?? []
     const gate = createGate({
       ...shared,

@@ -2,7 +2,10 @@
  * Settings that modules got later, with the value that means what was without them. With that value they are left out of
  * the version of a gate, so that its sessions outlive an upgrade.
  */
-const LATER_SETTINGS: ReadonlyMap<string, unknown> = new Map([['token_endpoint_auth_method', '']])
+const LATER_SETTINGS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['token_endpoint_auth_method', ''],
+  ['userinfo_refresh_interval', 0],
+])
 
 /** The settings that sessions are bound to. */
 export function versionedSettings(settings: object): object {

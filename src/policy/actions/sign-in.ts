@@ -1,6 +1,7 @@
 import { parseDomain } from '../../base/domain.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import {
+  MAX_REFRESH_SECONDS,
   metadataError,
   NAMEID_FORMATS,
   OAUTH_PROVIDERS,
@@ -99,7 +100,7 @@ const RESERVED_PARAMS: ReadonlySet<string> = new Set([
 
 const refresh = {
   userinfo_refresh_interval: described(
-    optional(duration(1, YEAR)),
+    optional(duration(1, MAX_REFRESH_SECONDS)),
     'after this time the provider is asked again who the visitor is, without a redirect where it gave a refresh token',
   ),
 }

@@ -30,6 +30,9 @@ export const loginSession = {
   maximum_duration: described(uint32(0), 'Seconds after which visitors must sign in again; 0 for never.'),
 }
 
+/** The longest interval after which a provider is asked again who a visitor is: a year. */
+export const MAX_REFRESH_SECONDS = 365 * 86_400
+
 /** The fields that OAuth and OIDC have in common in a message, besides `client_id`. */
 export const loginFields = {
   client_secret: optionalText,

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { httpUrl } from '../formats.ts'
 import { defineModule } from '../module.ts'
-import { defineEndpointOption, optionalText } from '../option.ts'
-import { choice, described, InvalidValue, list, nonEmpty, required, secret, text } from '../value.ts'
+import { defineEndpointOption, durationMark, optionalText } from '../option.ts'
+import { choice, described, InvalidValue, integer, list, nonEmpty, required, secret, text } from '../value.ts'
 import { claimRules, emailRules, groupRules } from './allow-rules.ts'
 import {
   allowError,
@@ -11,6 +11,7 @@ import {
   type LoginOption,
   loginFields,
   loginSession,
+  MAX_REFRESH_SECONDS,
 } from './login-session.ts'
 
 /** How applications authenticate to the token endpoint of their provider, as OpenID Connect names the methods. */
@@ -67,6 +68,10 @@ export const Oidc = defineModule(
     email_domains: { ...emailRules.email_domains, example: ['example.com'] },
     ...groupRules,
     ...claimRules,
+    userinfo_refresh_interval: described(
+      integer(0, MAX_REFRESH_SECONDS, 0),
+      'Seconds after which the provider is asked again who the visitor is, without a redirect where it gave a refresh token; 0 for never.',
+    ),
   },
   {
     rule: missingSecret,
@@ -80,6 +85,9 @@ export const Oidc = defineModule(
         client_id: Type.String(),
         ...loginFields,
         token_endpoint_auth_method: optionalText,
+        userinfo_refresh_interval: Type.Optional(
+          Type.Number({ minimum: 0, maximum: MAX_REFRESH_SECONDS, [durationMark]: true }),
+        ),
       }),
       flags: [
         { name: 'oidc', field: 'issuer_url', help: 'ask visitors to log in with this OpenID issuer' },
@@ -101,6 +109,11 @@ export const Oidc = defineModule(
           commaSeparated: true,
           help: 'scopes to request from the issuer',
         },
+        {
+          name: 'oidc-userinfo-refresh-interval',
+          field: 'userinfo_refresh_interval',
+          help: 'ask the issuer again who a visitor is after this time, such as 5m',
+        },
       ],
       check: ({ issuer_url, client_id, ...fields }) =>
         issuer_url && client_id
@@ -116,9 +129,20 @@ export const Oidc = defineModule(
           ...(field.token_endpoint_auth_method && {
             tokenAuthMethod: field.token_endpoint_auth_method as TokenAuthMethod,
           }),
+          ...(field.userinfo_refresh_interval && {
+            refreshSeconds: Math.ceil(field.userinfo_refresh_interval),
+          }),
         }
       },
-      settings: ({ issuerUrl, clientId, clientSecret, tokenAuthMethod, scopes, ...allow }) => ({
+      settings: ({
+        issuerUrl,
+        clientId,
+        clientSecret,
+        tokenAuthMethod,
+        refreshSeconds = 0,
+        scopes,
+        ...allow
+      }) => ({
         issuer: issuerUrl,
         client_id: clientId,
         client_secret: clientSecret,
@@ -128,6 +152,7 @@ export const Oidc = defineModule(
         email_domains: [...allow.allowDomains],
         authorized_groups: [...allow.allowGroups],
         authorized_claims: [...allow.allowClaims],
+        userinfo_refresh_interval: refreshSeconds,
       }),
     }),
   },
@@ -136,6 +161,7 @@ export const Oidc = defineModule(
 interface OidcOption extends LoginOption {
   readonly issuerUrl: string
   readonly tokenAuthMethod?: TokenAuthMethod
+  readonly refreshSeconds?: number
 }
 
 /** What is wrong with how an option says that its client authenticates. */

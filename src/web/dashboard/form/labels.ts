@@ -45,6 +45,7 @@ const LABELS: Readonly<Record<string, string>> = {
   deny: 'Deny',
   client_id: 'Client ID',
   token_endpoint_auth_method: 'Client authentication',
+  userinfo_refresh_interval: 'UserInfo refresh interval',
   error_threshold_percentage: 'Error ratio',
   force_authn: 'Require a password at every sign-in',
   html: 'HTML',
