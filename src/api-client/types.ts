@@ -443,6 +443,12 @@ export interface SamlModuleRequest {
   authorized_groups?: string[] | null
   /** The format of the name that the identity provider sends. */
   nameid_format?: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | null
+  /** The attribute that contains the email address; empty for the usual ones. */
+  email_attribute?: string | null
+  /** The attribute that contains the name; empty for the usual ones. */
+  name_attribute?: string | null
+  /** The attribute that contains the groups; empty for the usual ones. */
+  groups_attribute?: string | null
 }
 
 export interface OidcModuleRequest {
@@ -733,6 +739,12 @@ export interface SamlModule {
   authorized_groups: string[]
   /** The format of the name that the identity provider sends. */
   nameid_format: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"
+  /** The attribute that contains the email address; empty for the usual ones. */
+  email_attribute: string
+  /** The attribute that contains the name; empty for the usual ones. */
+  name_attribute: string
+  /** The attribute that contains the groups; empty for the usual ones. */
+  groups_attribute: string
   /** The entity ID of this service provider. */
   entity_id: string
   /** The URL to which the identity provider sends its responses. */
@@ -2380,6 +2392,12 @@ export interface AccountSamlModuleRequest {
   authorized_groups?: string[] | null
   /** The format of the name that the identity provider sends. */
   nameid_format?: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | null
+  /** The attribute that contains the email address; empty for the usual ones. */
+  email_attribute?: string | null
+  /** The attribute that contains the name; empty for the usual ones. */
+  name_attribute?: string | null
+  /** The attribute that contains the groups; empty for the usual ones. */
+  groups_attribute?: string | null
 }
 
 export interface AccountBackendModuleRequest {

@@ -115,6 +115,8 @@ const matchOf = ({ match_type, match }: Route) =>
     ? `req.url.path.startsWith(${quote(match)})`
     : `req.url.path == ${quote(match)}`
 
+const ATTRIBUTE_NAMES = ['email_attribute', 'name_attribute', 'groups_attribute']
+
 const CONVERSIONS: Readonly<Record<string, (settings: Settings, writer: PolicyWriter) => void>> = {
   ip_restriction: (settings, writer) =>
     writer.add('on_http_request', 'ip_restriction', [restrictIps(settings)]),
@@ -165,6 +167,9 @@ const CONVERSIONS: Readonly<Record<string, (settings: Settings, writer: PolicyWr
       nameid_format,
       ...(settings.force_authn === true && { force_authn: true }),
       ...(settings.allow_idp_initiated === false && { allow_idp_initiated: false }),
+      ...Object.fromEntries(
+        ATTRIBUTE_NAMES.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])),
+      ),
       ...sessionOf(settings, 'idle_session_timeout'),
     }
     writer.add('on_http_request', 'saml', [{ type: 'saml', config }])

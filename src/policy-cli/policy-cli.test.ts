@@ -186,6 +186,8 @@ test('from-edge prints saml with the groups that may enter', () => {
           ...saml,
           nameid_format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
           authorized_groups: ['staff'],
+          email_attribute: '',
+          groups_attribute: 'Role',
           inactivity_timeout: 60,
         },
       },
@@ -200,6 +202,7 @@ test('from-edge prints saml with the groups that may enter', () => {
       config: {
         idp_metadata: 'https://idp.example.com/metadata',
         nameid_format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
+        groups_attribute: 'Role',
         idle_session_timeout: '60s',
       },
     },

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { type ForgedOverrides, startForgingRoute as start, toOutcome } from './forged-responses.ts'
-import { forgeResponse, statusCode, wrappings } from './saml-forge.ts'
+import { forgeResponse, samlAttribute, statusCode, wrappings } from './saml-forge.ts'
 import { startSamlRoute } from './saml-route.ts'
 
 const REJECTED_REQUESTS = new Set(['Requester', 'Responder', 'Responder with Success', 'lower case'])
@@ -240,4 +240,62 @@ test('group names are compared exactly', async (t) => {
   for (const group of ['Admins', 'admins ', ' admins', 'admins2', 'admin', 'staff,admins', 'admins&#10;', ''])
     assert.equal(await enter([group]), 403, JSON.stringify(group))
   assert.equal(await enter(['staff', 'admins']), 'ada-id')
+})
+
+test('only the attributes of the signed assertion say which groups somebody is in', async (t) => {
+  const { attempt, initiate } = await start(t, { authorized_groups: ['admins'] })
+  const group = (value: string) => samlAttribute('Name="groups"', value)
+  const statement = `<saml:AttributeStatement xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${group('admins')}</saml:AttributeStatement>`
+  const assertion = `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_second">${statement}</saml:Assertion>`
+  const injections: Record<string, (xml: string) => string> = {
+    'a statement before the assertion': (xml) =>
+      xml.replace('<saml:Assertion', `${statement}<saml:Assertion`),
+    'a statement behind the assertion': (xml) =>
+      xml.replace('</samlp:Response>', `${statement}</samlp:Response>`),
+    'a statement in an extension': (xml) =>
+      xml.replace('<samlp:Status>', `<samlp:Extensions>${statement}</samlp:Extensions><samlp:Status>`),
+    'a second assertion': (xml) => xml.replace('</samlp:Response>', `${assertion}</samlp:Response>`),
+    'a second statement in the assertion': (xml) =>
+      xml.replace('</saml:Assertion>', `${statement}</saml:Assertion>`),
+    'a second attribute': (xml) =>
+      xml.replace('</saml:AttributeStatement>', `${group('admins')}</saml:AttributeStatement>`),
+    'a second value': (xml) =>
+      xml.replace('</saml:Attribute>', '<saml:AttributeValue>admins</saml:AttributeValue></saml:Attribute>'),
+    'a changed value': (xml) => xml.replace('>staff<', '>admins<'),
+    'a comment in a value': (xml) => xml.replace('>administrators<', '>admins<!---->istrators<'),
+    'a friendly name': (xml) => xml.replace('Name="team"', 'Name="team" FriendlyName="groups"'),
+    'another name': (xml) => xml.replace('Name="team"', 'Name="groups"'),
+  }
+  const attributes = group('staff') + group('administrators') + samlAttribute('Name="team"', 'admins')
+
+  assert.equal(await attempt({ attributes: attributes + group('admins') }), 'ada-id', 'signed')
+  for (const [title, inject] of Object.entries(injections))
+    for (const sign of ['assertion', 'response', 'both'] as const) {
+      assert.equal(await attempt({ attributes, sign }, inject), 403, `${title}, ${sign} signed`)
+      assert.equal(
+        await initiate({ attributes, sign }, inject),
+        403,
+        `${title}, ${sign} signed, by the provider`,
+      )
+    }
+  const signedValues = [
+    '<x>admins</x>',
+    'ad<x/>mins',
+    '<saml:NameID>admins</saml:NameID>',
+    'admins,staff',
+    'admins&#10;',
+  ]
+  for (const value of signedValues) assert.equal(await attempt({ attributes: group(value) }), 403, value)
+})
+
+test('the name of a group adds no header and no other group', async (t) => {
+  const { idp, saml, post, platform, url } = await start(t)
+  const valid = { key: idp.key, acs: saml.assertion_consumer_service_url, entityId: saml.entity_id }
+  const attributes = samlAttribute('Name="groups"', 'x,admins', 'a&#13;&#10;adit-auth-user-id: root', '50%2C')
+
+  const page = await post(forgeResponse({ ...valid, attributes }), `${url}/page`, new CookieClient(platform))
+
+  const headers = JSON.parse(page.text) as Record<string, string>
+  assert.equal(headers['adit-auth-user-groups'], 'x%2Cadmins,a%0D%0Aadit-auth-user-id: root,50%252C')
+  assert.equal(headers['adit-auth-user-id'], 'ada-id')
 })

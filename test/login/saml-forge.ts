@@ -25,6 +25,8 @@ export interface ForgedResponse {
   confirmedFrom?: number | null
   confirmedUntil?: number | null
   groups?: string[]
+  /** The content of the AttributeStatement, in place of the groups. */
+  attributes?: string
   /** The content of the Status element. */
   status?: string
 }
@@ -36,6 +38,10 @@ const isoTime = (seconds: number | null) =>
 /** Formats a status code with nested ones, the outermost first. */
 export const statusCode = (name: string, ...inner: string[]): string =>
   `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${name}">${inner.length === 0 ? '' : statusCode(...(inner as [string]))}</samlp:StatusCode>`
+
+/** Formats an attribute with these values, which may be XML. */
+export const samlAttribute = (names: string, ...values: string[]): string =>
+  `<saml:Attribute ${names}>${values.map((value) => `<saml:AttributeValue>${value}</saml:AttributeValue>`).join('')}</saml:Attribute>`
 
 /** Builds the response of an identity provider by hand, so that each of its parts can be wrong. */
 export function forgeResponse(fields: ForgedResponse): string {
@@ -59,9 +65,9 @@ export function forgeResponse(fields: ForgedResponse): string {
     confirmedFrom = null,
     confirmedUntil = 300,
     groups = ['staff'],
+    attributes = samlAttribute('Name="groups"', ...groups),
     status = statusCode('Success'),
   } = fields
-  const values = groups.map((group) => `<saml:AttributeValue>${group}</saml:AttributeValue>`).join('')
   const name = nameId === null ? '' : `<saml:NameID>${nameId}</saml:NameID>`
   const restriction =
     audience === null
@@ -74,7 +80,7 @@ export function forgeResponse(fields: ForgedResponse): string {
     `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" Version="2.0" ID="${assertionId}"${attribute('IssueInstant', isoTime(issued))}>` +
     `<saml:Issuer>${issuer}</saml:Issuer><saml:Subject>${name}${confirmation}</saml:Subject>` +
     `<saml:Conditions${attribute('NotBefore', isoTime(notBefore))}${attribute('NotOnOrAfter', isoTime(notOnOrAfter))}>${restriction}</saml:Conditions>` +
-    `<saml:AttributeStatement><saml:Attribute Name="groups">${values}</saml:Attribute></saml:AttributeStatement></saml:Assertion>`
+    `<saml:AttributeStatement>${attributes}</saml:AttributeStatement></saml:Assertion>`
   const response =
     `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" Version="2.0" ID="_${randomBytes(16).toString('hex')}"` +
     `${attribute('IssueInstant', isoTime(0))}${attribute('Destination', destination)}${attribute('InResponseTo', requestId)}>` +

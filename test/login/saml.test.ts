@@ -4,6 +4,8 @@ import { inflateRawSync } from 'node:zlib'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
+import { startForgingRoute } from './forged-responses.ts'
+import { samlAttribute } from './saml-forge.ts'
 import { type ResponseOverrides, startSamlRoute } from './saml-route.ts'
 
 test('a client signs in at the SAML identity provider and returns to the requested page', async (t) => {
@@ -29,6 +31,16 @@ test('only members of an authorized group are admitted', async (t) => {
 
   assert.equal((await attempt({ groups: ['admin', 'admins2'] })).status, 403)
   assert.equal((await attempt({ groups: ['staff', 'admins'] })).status, 200)
+})
+
+test('every attribute of the groups counts, and settings name other attributes', async (t) => {
+  const usual = await startForgingRoute(t, { authorized_groups: ['admins'] })
+  const attributes = ['staff', 'admins'].map((group) => samlAttribute('Name="Role"', group)).join('')
+  assert.equal(await usual.attempt({ attributes }), 'ada-id')
+
+  const named = await startForgingRoute(t, { authorized_groups: ['admins'], groups_attribute: 'team' })
+  assert.equal(await named.attempt({ attributes }), 403)
+  assert.equal(await named.attempt({ attributes: attributes.replaceAll('Role', 'team') }), 'ada-id')
 })
 
 test('a response that is not exactly what the provider signed for this route is rejected', async (t) => {

@@ -161,6 +161,9 @@ export const moduleSamples: Record<
     allow_idp_initiated: false,
     authorized_groups: ['staff'],
     nameid_format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
+    email_attribute: 'mail',
+    name_attribute: 'displayName',
+    groups_attribute: 'Role',
   }),
   oidc: async () => ({
     enabled: false,

@@ -1,9 +1,5 @@
+import { childElements, type Element, elementText, onlyChild } from './saml-elements.ts'
 import { RejectedMessage } from './saml-message.ts'
-
-/** A parsed element of the signed XML, as the library returns it: attributes under `$`, children by name. */
-type Element = { readonly $?: Readonly<Record<string, string>>; readonly _?: string } & {
-  readonly [child: string]: unknown
-}
 
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
 
@@ -24,10 +20,8 @@ export interface ExpectedAssertion {
  * Verifies what the library checks only if present, or not at all: an assertion without these limits could be used
  * forever, or by another recipient. Returns the assertion id, or throws a reason.
  */
-export function requireValidAssertion(parsed: object, expected: ExpectedAssertion): string {
+export function requireValidAssertion(assertion: Element, expected: ExpectedAssertion): string {
   const { issuer, now, maxSkewMs, maxAgeMs } = expected
-  const assertion = (parsed as { Assertion?: Element }).Assertion
-  if (assertion === undefined) throw new Error('it holds no assertion')
   if (issuer !== '' && elementText(onlyChild(assertion, 'Issuer')) !== issuer)
     throw new Error('it was issued by another provider')
   const issuedAt = parseTime(assertion.$?.IssueInstant)
@@ -63,21 +57,6 @@ function isConfirmedForUs(
     expiresAt > now - maxSkewMs &&
     InResponseTo === requestId
   )
-}
-
-function childElements(element: Element, name: string): Element[] {
-  const nodes = element[name]
-  return Array.isArray(nodes) ? nodes.map((child) => (typeof child === 'string' ? { _: child } : child)) : []
-}
-
-function onlyChild(element: Element, name: string): Element {
-  const nodes = childElements(element, name)
-  if (nodes.length !== 1) throw new Error(`it has ${nodes.length} elements ${name} where one belongs`)
-  return nodes[0]!
-}
-
-function elementText({ _: text = '' }: Element): string {
-  return text
 }
 
 function parseTime(text: string | undefined): number | undefined {

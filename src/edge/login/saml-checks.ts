@@ -3,6 +3,8 @@ import { errorMessage } from '../../base/error-message.ts'
 import type { XmlLimits } from '../../base/xml-scan.ts'
 import type { FailureName } from './failures.ts'
 import { requireValidAssertion } from './saml-assertion.ts'
+import type { Element } from './saml-elements.ts'
+import { type AttributeNames, readIdentity } from './saml-identity.ts'
 import { MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS } from './saml-limits.ts'
 import { parseSignedQuery } from './saml-logout.ts'
 import {
@@ -14,26 +16,6 @@ import {
 } from './saml-message.ts'
 import { type IdentityProvider, parseIdpMetadata } from './saml-metadata.ts'
 import type { Identity } from './sign-in.ts'
-
-const GROUP_ATTRIBUTES = [
-  'groups',
-  'group',
-  'memberOf',
-  'http://schemas.xmlsoap.org/claims/Group',
-  'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups',
-]
-const EMAIL_ATTRIBUTES = [
-  'email',
-  'mail',
-  'urn:oid:0.9.2342.19200300.100.1.3',
-  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
-]
-const NAME_ATTRIBUTES = [
-  'name',
-  'displayName',
-  'cn',
-  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name',
-]
 
 /** The sender of a message, and the recipient it must be addressed to. */
 export interface Parties {
@@ -53,6 +35,7 @@ export type SamlCheck =
       readonly message: string
       /** The request it must answer; empty when the sign-in is IdP-initiated. */
       readonly requestId: string
+      readonly attributes: AttributeNames
       /** Wall-clock milliseconds. */
       readonly now: number
     }
@@ -109,6 +92,7 @@ async function checkResponse({
   parties,
   message,
   requestId,
+  attributes,
   now,
 }: Extract<SamlCheck, { kind: 'response' }>): Promise<CheckedResponse> {
   const parsed = parsePostedMessage(message)
@@ -125,8 +109,10 @@ async function checkResponse({
   const { profile } = await saml
     .validatePostResponseAsync({ SAMLResponse: message })
     .catch((error: unknown) => rejectByWords(error, parsed, parties.idp))
-  if (profile === null) throw new Error('it contains no profile')
-  const assertionId = requireValidAssertion(profile.getAssertion?.() ?? {}, {
+  // What was signed, and nothing of the message around it.
+  const { Assertion: assertion } = (profile?.getAssertion?.() ?? {}) as { Assertion?: Element }
+  if (assertion === undefined) throw new Error('it holds no assertion')
+  const assertionId = requireValidAssertion(assertion, {
     issuer: parties.idp.entityId,
     acs: parties.address,
     requestId,
@@ -134,7 +120,7 @@ async function checkResponse({
     maxSkewMs: MAX_CLOCK_SKEW_MS,
     maxAgeMs: MAX_ASSERTION_AGE_MS,
   })
-  return { assertionId, identity: toIdentity(profile) }
+  return { assertionId, identity: readIdentity(assertion, attributes) }
 }
 
 /** The library tells only in words what a provider could be set up wrongly for. */
@@ -207,24 +193,4 @@ function toCheckedLogout(profile: Profile | null, relayState: string): CheckedLo
   const { ID: id, issuer, nameID: nameId, nameIDFormat: nameIdFormat = '' } = profile
   if (typeof id !== 'string' || id === '') throw new Error('it has no id')
   return { id, issuer, nameId, nameIdFormat, relayState }
-}
-
-function toIdentity(profile: Profile): Identity {
-  const values = (names: readonly string[]): string[] =>
-    names.flatMap((name) => {
-      const value = profile[name]
-      return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
-    })
-  const isAddress = profile.nameIDFormat?.endsWith(':emailAddress') === true
-  return {
-    id: profile.nameID,
-    name: values(NAME_ATTRIBUTES)[0] ?? '',
-    email: values(EMAIL_ATTRIBUTES)[0] ?? (isAddress ? profile.nameID : ''),
-    groups: values(GROUP_ATTRIBUTES),
-    claims: {},
-    atProvider: {
-      ...(profile.nameIDFormat && { format: profile.nameIDFormat }),
-      ...(profile.sessionIndex && { index: profile.sessionIndex.slice(0, 256) }),
-    },
-  }
 }

@@ -84,6 +84,11 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       parties: toParties(idp, urls().assertion_consumer_service_url),
       message: form.get('SAMLResponse') ?? '',
       requestId,
+      attributes: {
+        email: settings.email_attribute,
+        name: settings.name_attribute,
+        groups: settings.groups_attribute,
+      },
       now: clock.now(),
     })
     if ('failure' in checked) throw new SignInError(checked.failure, { cause: new Error(checked.reason) })

@@ -5,6 +5,9 @@
 const LATER_SETTINGS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['token_endpoint_auth_method', ''],
   ['userinfo_refresh_interval', 0],
+  ['email_attribute', ''],
+  ['name_attribute', ''],
+  ['groups_attribute', ''],
 ])
 
 /** The settings that sessions are bound to. */

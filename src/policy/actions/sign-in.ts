@@ -208,6 +208,8 @@ export const openidConnect = defineAction({
   },
 })
 
+const attributeName = withDefault(text({ maxLength: 256 }), '')
+
 export const saml = defineAction({
   type: 'saml',
   description:
@@ -237,6 +239,15 @@ export const saml = defineAction({
     allow_idp_initiated: described(
       withDefault(flag, true),
       'false: sign-ins that start at the identity provider are rejected',
+    ),
+    email_attribute: described(
+      attributeName,
+      'the attribute that contains the email address; empty: the usual ones',
+    ),
+    name_attribute: described(attributeName, 'the attribute that contains the name; empty: the usual ones'),
+    groups_attribute: described(
+      attributeName,
+      'the attribute that contains the groups; empty: the usual ones',
     ),
     ...session,
     idle_session_timeout: idleTimeout,

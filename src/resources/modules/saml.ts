@@ -1,6 +1,6 @@
 import { httpUrlOrNone } from '../formats.ts'
 import { defineModule } from '../module.ts'
-import { byService, choice, described, flag, secret, text } from '../value.ts'
+import { byService, choice, described, flag, name, secret, text } from '../value.ts'
 import { groupRules } from './allow-rules.ts'
 import { metadataError } from './idp-metadata.ts'
 import { loginSession } from './login-session.ts'
@@ -53,6 +53,21 @@ export const Saml = defineModule(
     nameid_format: described(
       choice(NAMEID_FORMATS, NAMEID_FORMATS[0]),
       'The format of the name that the identity provider sends.',
+    ),
+    email_attribute: described(
+      name(256),
+      'The attribute that contains the email address; empty for the usual ones.',
+      'urn:oid:0.9.2342.19200300.100.1.3',
+    ),
+    name_attribute: described(
+      name(256),
+      'The attribute that contains the name; empty for the usual ones.',
+      'displayName',
+    ),
+    groups_attribute: described(
+      name(256),
+      'The attribute that contains the groups; empty for the usual ones.',
+      'urn:oid:1.3.6.1.4.1.5923.1.5.1.1',
     ),
     entity_id: described(byService(text(2048)), 'The entity ID of this service provider.'),
     assertion_consumer_service_url: described(

@@ -183,6 +183,7 @@ export const openidConnect: Implementation<'openid-connect'> = {
 export const saml: Implementation<'saml'> = {
   on_http_request(config, context) {
     const { idp_metadata: metadata, nameid_format, force_authn, allow_idp_initiated } = config
+    const { email_attribute, name_attribute, groups_attribute } = config
     const isUrl = metadata.startsWith('http')
     const step = requireLogins(context).saml(
       {
@@ -192,6 +193,9 @@ export const saml: Implementation<'saml'> = {
         nameid_format,
         force_authn,
         allow_idp_initiated,
+        email_attribute,
+        name_attribute,
+        groups_attribute,
         // A policy has no place for a key pair of its own.
         request_signing_key_pem: '',
         ...sessionSettings({ ...config, idle: config.idle_session_timeout }),

@@ -19,6 +19,9 @@ const ADVANCED_FIELDS = [
   'force_authn',
   'allow_idp_initiated',
   'nameid_format',
+  'email_attribute',
+  'name_attribute',
+  'groups_attribute',
 ]
 
 /** Adds a module to an edge or route, or edits, switches off or removes the existing one. */
