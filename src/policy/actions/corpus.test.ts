@@ -223,7 +223,7 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
       force_authn: [1, 2204],
       allow_idp_initiated: [1, 2204],
       email_attribute: [1, 2204],
-      name_attribute: ['x'.repeat(257), 2204],
+      name_attribute: [1, 2204],
       groups_attribute: [['groups'], 2204],
       max_session_duration: ['soon', 2225],
       idle_session_timeout: [true, 2225],
