@@ -195,7 +195,7 @@ const kinds = {
     error: 'login_misconfigured',
     cause: 'The signature matches no key that the provider publishes.',
     owner:
-      "If the provider has new keys, import its metadata again as `idp_metadata`, or use `idp_metadata_url`. OpenID keys are read from the provider's `jwks_uri`.",
+      "If the provider has new keys, import its metadata again as `idp_metadata`, or use `idp_metadata_url`, which is read again by itself. OpenID keys are read from the provider's `jwks_uri`.",
     log: 'warn',
   },
   clock_wrong: {

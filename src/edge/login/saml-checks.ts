@@ -13,6 +13,7 @@ import {
   requireRoot,
   requireSuccess,
   type SamlMessage,
+  UnknownKey,
 } from './saml-message.ts'
 import { type IdentityProvider, parseIdpMetadata } from './saml-metadata.ts'
 import type { Identity } from './sign-in.ts'
@@ -48,10 +49,12 @@ export interface CheckedResponse {
   readonly identity: Identity
 }
 
-/** Why a response was rejected; the reason is not for visitors. */
-export interface RejectedResponse {
+/** Why a message was rejected; the reason is not for visitors. */
+export interface Rejection {
   readonly failure: FailureName
   readonly reason: string
+  /** Newer metadata may have the key. */
+  readonly isKeyUnknown: boolean
 }
 
 /** A logout request signed by the provider. */
@@ -65,10 +68,10 @@ export interface CheckedLogout {
 
 export interface SamlCheckResults {
   metadata: IdentityProvider
-  response: CheckedResponse | RejectedResponse
+  response: CheckedResponse | Rejection
   /** Undefined for a logout response, which requires no action. */
-  'logout-query': CheckedLogout | undefined
-  'logout-form': CheckedLogout
+  'logout-query': CheckedLogout | Rejection | undefined
+  'logout-form': CheckedLogout | Rejection
 }
 
 /** Runs one check; throws a reason. */
@@ -77,15 +80,24 @@ export async function runSamlCheck(check: SamlCheck): Promise<SamlCheckResults[S
     case 'metadata':
       return parseIdpMetadata(check.xml, check.limits)
     case 'response':
-      return checkResponse(check).catch((error: unknown) => ({
-        failure: error instanceof RejectedMessage ? error.failure : 'response_invalid',
-        reason: errorMessage(error),
-      }))
+      return checkResponse(check).catch(toRejection)
     case 'logout-query':
-      return checkLogoutQuery(check)
+      return checkLogoutQuery(check).catch(toLogoutRejection)
     case 'logout-form':
-      return checkLogoutForm(check)
+      return checkLogoutForm(check).catch(toLogoutRejection)
   }
+}
+
+function toRejection(error: unknown): Rejection {
+  return {
+    failure: error instanceof RejectedMessage ? error.failure : 'response_invalid',
+    reason: errorMessage(error),
+    isKeyUnknown: error instanceof UnknownKey,
+  }
+}
+
+function toLogoutRejection(error: unknown): Rejection {
+  return { ...toRejection(error), failure: 'logout_invalid' }
 }
 
 async function checkResponse({
@@ -127,10 +139,11 @@ async function checkResponse({
 function rejectByWords(error: unknown, message: SamlMessage, idp: IdentityProvider): never {
   const words = errorMessage(error)
   if (words.startsWith('Invalid signature')) {
-    if (!message.elements.some(({ localName }) => localName === 'Signature'))
-      throw new RejectedMessage('assertion_unsigned', 'it is not signed')
-    // One that names no key, or a known one, was changed after it was signed.
-    if (namesUnknownKey(message, idp)) throw new RejectedMessage('signature_mismatch', words)
+    if (!isSigned(message)) throw new RejectedMessage('assertion_unsigned', 'it is not signed')
+    const keys = listNamedKeys(message)
+    if (keys.length === 0) throw new UnknownKey('response_invalid', words)
+    // One that names a known key was changed after it was signed.
+    if (!keys.some((key) => idp.certificates.includes(key))) throw new UnknownKey('signature_mismatch', words)
   }
   if (/ expired| not yet valid|^No valid subject confirmation/.test(words))
     throw new RejectedMessage('clock_wrong', words)
@@ -139,13 +152,21 @@ function rejectByWords(error: unknown, message: SamlMessage, idp: IdentityProvid
   throw error
 }
 
-function namesUnknownKey({ xml }: SamlMessage, { certificates }: IdentityProvider): boolean {
-  const named = xml
+function isSigned({ elements }: SamlMessage): boolean {
+  return elements.some(({ localName }) => localName === 'Signature')
+}
+
+function listNamedKeys({ xml }: SamlMessage): string[] {
+  return xml
     .split('X509Certificate>')
     .slice(1)
     .map((text) => text.slice(0, text.indexOf('<')).replace(/\s+/g, ''))
     .filter((text) => text !== '')
-  return named.length > 0 && !named.some((text) => certificates.includes(text))
+}
+
+function rejectLogout(error: unknown): never {
+  const words = errorMessage(error)
+  throw /^Invalid (?:query )?signature/.test(words) ? new UnknownKey('logout_invalid', words) : error
 }
 
 async function checkLogoutQuery({
@@ -155,10 +176,9 @@ async function checkLogoutQuery({
   const signed = await parseSignedQuery(query)
   if (signed === undefined) return undefined
   requireRoot(signed.message, 'LogoutRequest', parties.address)
-  const { profile } = await createValidator(parties).validateRedirectAsync(
-    signed.container,
-    signed.orderedQuery,
-  )
+  const { profile } = await createValidator(parties)
+    .validateRedirectAsync(signed.container, signed.orderedQuery)
+    .catch(rejectLogout)
   return toCheckedLogout(profile, signed.container.RelayState ?? '')
 }
 
@@ -166,8 +186,12 @@ async function checkLogoutForm({
   parties,
   message,
 }: Extract<SamlCheck, { kind: 'logout-form' }>): Promise<CheckedLogout> {
-  requireRoot(parsePostedMessage(message), 'LogoutRequest', parties.address)
-  const { profile } = await createValidator(parties).validatePostRequestAsync({ SAMLRequest: message })
+  const parsed = parsePostedMessage(message)
+  requireRoot(parsed, 'LogoutRequest', parties.address)
+  if (!isSigned(parsed)) throw new Error('it is not signed')
+  const { profile } = await createValidator(parties)
+    .validatePostRequestAsync({ SAMLRequest: message })
+    .catch(rejectLogout)
   return toCheckedLogout(profile, '')
 }
 

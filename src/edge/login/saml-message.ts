@@ -18,6 +18,11 @@ export class RejectedMessage extends Error {
   }
 }
 
+/** A message whose signature matches no key of the provider's metadata, which may be older than the key. */
+export class UnknownKey extends RejectedMessage {
+  override name = 'UnknownKey'
+}
+
 /** The algorithms a message may name: strong signatures, and transforms that keep all content. */
 const ALLOWED_ALGORITHMS = new Set([
   `${DSIG_MORE}rsa-sha256`,

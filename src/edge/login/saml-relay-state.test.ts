@@ -1,85 +1,22 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { inflateRawSync } from 'node:zlib'
-import type { ForgedResponse } from '../../../test/login/saml-forge.ts'
-import { Secret } from '../../base/secret.ts'
 import { HttpsEdge, HttpsRoute } from '../../resources/index.ts'
-import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
-import { IDP, setCookies } from '../testing/login-page.ts'
-import { forgetfulLoginStore } from '../testing/login-store.ts'
-import { createSamlProvider } from '../testing/saml-provider.ts'
-import { createLogins } from './index.ts'
+import { HOST } from '../testing/https-edge.ts'
+import { IDP } from '../testing/login-page.ts'
+import { startSamlPage } from '../testing/saml-page.ts'
 
 const OTHER = 'other.adit.localhost'
 
 /** Two routes protected by SAML with the same provider, and a manual clock. */
 async function start(t: TestContext) {
-  // The library always uses the system clock.
-  const time = { now: Date.now() }
-  const provider = await createSamlProvider()
-  const { metadata, formFor } = provider
-  const used = new Set<string>()
-  const logins = createLogins({
-    outbound: { fetch: () => Promise.reject(new Error('nothing is fetched')) },
-    clock: { now: () => time.now, monotonic: () => time.now },
-    key: new Secret(randomBytes(32)),
-    idpUrl: () => `https://${IDP}`,
-    store: { ...forgetfulLoginStore, consume: async (id) => used.size < used.add(id).size },
-  })
-  t.after(logins.close)
-  const loginHost = { name: IDP, entry: logins.host }
-  const harness = await startHttpsEdge(t, undefined, { dependencies: { logins, loginHost } })
-  const { config, routeId, backendId, sendRequest } = harness
-
-  const protect = (id: string, settings?: Record<string, unknown>) => provider.protect(config, id, settings)
-
+  const page = await startSamlPage(t)
+  const { config, backendId, protect, provider } = page
   const edge_id = config.create(HttpsEdge, { hostports: [`${OTHER}:443`] })
   const backend = { backend_id: backendId }
   const otherId = config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend })
-  protect(routeId)
   protect(otherId)
   await config.waitUntilApplied()
-
-  /** Requests a page and is redirected to the provider. */
-  async function begin(host = HOST) {
-    const { status, headers } = await sendRequest({ host, path: '/page' })
-    assert.equal(status, 302)
-    const query = new URL(String(headers.location)).searchParams
-    const xml = inflateRawSync(Buffer.from(query.get('SAMLRequest') ?? '', 'base64')).toString()
-    return {
-      relayState: query.get('RelayState') ?? '',
-      requestId: / ID="([^"]+)"/.exec(xml)?.[1] ?? '',
-      cookies: setCookies(headers).map((line) => line.split(';', 1)[0]!),
-    }
-  }
-
-  /** Posts a response to the login host; returns the ticket URL, or a status. */
-  async function post(
-    relayState: string,
-    response: Partial<ForgedResponse>,
-    id = routeId,
-  ): Promise<string | number> {
-    const { status, headers } = await sendRequest({
-      host: IDP,
-      path: `/saml/${id}/acs`,
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: formFor(`https://${IDP}/saml/${id}`, relayState, response),
-    })
-    return status === 303 ? String(headers.location) : status
-  }
-
-  async function redeemTicket(ticket: string | number, cookies: readonly string[]) {
-    const url = new URL(String(ticket))
-    const path = `${url.pathname}${url.search}`
-    const headers = { cookie: cookies.join('; ') }
-    const response = await sendRequest({ host: url.hostname, path, headers })
-    if (setCookies(response.headers).length > 0) return 'a session'
-    return response.status === 303 ? String(response.headers.location) : response.status
-  }
-
-  return { ...harness, time, otherId, metadata, protect, begin, post, redeemTicket }
+  return { ...page, otherId, metadata: provider.metadata }
 }
 
 test('a sign-in completes once, at its own route and in its own browser', async (t) => {

@@ -2,13 +2,12 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { Saml, SamlUrls, Settings } from '../../resources/index.ts'
-import { EdgeError } from '../errors.ts'
 import { CALLBACK_PATH } from '../sign-in-target.ts'
 import { consumeOnce, type LoginStore, revokeEverywhere } from './login-store.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import { sanitizeReturnPath } from './return-to.ts'
 import { type Revocations, toSubject } from './revocations.ts'
-import type { CheckedLogout, Parties } from './saml-checks.ts'
+import type { CheckedLogout, Parties, Rejection, SamlCheck } from './saml-checks.ts'
 import { SamlIdentityProvider } from './saml-identity-provider.ts'
 import { MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS } from './saml-limits.ts'
 import type { IdentityProvider } from './saml-metadata.ts'
@@ -77,9 +76,22 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     address,
   })
 
+  /**
+   * Checks a message; throws `SignInError`. One that is signed with an unknown key is checked once more if there is newer
+   * metadata: providers replace their keys.
+   */
+  async function check<C extends SamlCheck>(createCheck: (idp: IdentityProvider) => C) {
+    const run = (idp: IdentityProvider) => workers.check(accountId, createCheck(idp))
+    const current = await identityProvider.load()
+    const first = await run(current)
+    const newer =
+      isRejection(first) && first.isKeyUnknown ? await identityProvider.loadNewer(current) : undefined
+    const checked = requireAccepted(newer === undefined ? first : await run(newer))
+    return { idp: newer ?? current, checked }
+  }
+
   async function validate(form: URLSearchParams, requestId: string): Promise<Identity> {
-    const idp = await identityProvider.load()
-    const checked = await workers.check(accountId, {
+    const { idp, checked } = await check((idp) => ({
       kind: 'response',
       parties: toParties(idp, urls().assertion_consumer_service_url),
       message: form.get('SAMLResponse') ?? '',
@@ -90,8 +102,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
         groups: settings.groups_attribute,
       },
       now: clock.now(),
-    })
-    if ('failure' in checked) throw new SignInError(checked.failure, { cause: new Error(checked.reason) })
+    }))
     // Keyed by the assertion id, which stays the same however the document around it is rewritten.
     const id = `assertion ${hash('sha256', `${idp.entityId} ${checked.assertionId}`)}`
     if (!(await consume(id, MAX_ASSERTION_AGE_MS + 2 * MAX_CLOCK_SKEW_MS))) throw new SignInError('completed')
@@ -159,11 +170,11 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     signedOutSince: ({ id }, since) => revocations.isRevoked(scopeId, toSubject(id), since),
 
     async logoutQuery(query) {
-      const idp = await identityProvider.load()
-      const parties = toParties(idp, urls().single_logout_url)
-      const checked = await workers
-        .check(accountId, { kind: 'logout-query', parties, query })
-        .catch(invalidLogout)
+      const { idp, checked } = await check((idp) => ({
+        kind: 'logout-query',
+        parties: toParties(idp, urls().single_logout_url),
+        query,
+      }))
       // The response to a logout started here: that session has already ended.
       return checked === undefined ? undefined : signOut(idp, checked)
     },
@@ -172,11 +183,11 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       const message = form.get('SAMLRequest')
       if (message === null) return undefined
       const relayState = this.readRelayState(form)
-      const idp = await identityProvider.load()
-      const parties = toParties(idp, urls().single_logout_url)
-      const checked = await workers
-        .check(accountId, { kind: 'logout-form', parties, message })
-        .catch(invalidLogout)
+      const { idp, checked } = await check((idp) => ({
+        kind: 'logout-form',
+        parties: toParties(idp, urls().single_logout_url),
+        message,
+      }))
       return signOut(idp, { ...checked, relayState })
     },
   }
@@ -220,8 +231,11 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   }
 }
 
-function invalidLogout(error: unknown): never {
-  throw error instanceof SignInError || error instanceof EdgeError
-    ? error
-    : new SignInError('logout_invalid', { cause: error })
+function requireAccepted<R>(checked: R): Exclude<R, Rejection> {
+  if (isRejection(checked)) throw new SignInError(checked.failure, { cause: new Error(checked.reason) })
+  return checked as Exclude<R, Rejection>
+}
+
+function isRejection(checked: unknown): checked is Rejection {
+  return typeof checked === 'object' && checked !== null && 'failure' in checked
 }
