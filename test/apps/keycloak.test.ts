@@ -133,7 +133,12 @@ test('Keycloak', { skip: reasonWithoutKeycloak || missingPrograms('chromium-head
   await t.test('the module saml: a member of a group opens a deep URL and signs in', async (t) => {
     const realm = await createRealm(keycloak)
     const { url, route } = await pages.protect({
-      saml: { idp_metadata_url: realm.samlMetadataUrl, authorized_groups: ['editors'] },
+      saml: {
+        idp_metadata_url: realm.samlMetadataUrl,
+        authorized_groups: ['editors'],
+        // Without it, roles count too.
+        groups_attribute: 'groups',
+      },
     })
     await realm.importSamlClient(await pages.read(route.saml.metadata_url), {
       protocolMappers: [GROUPS_ATTRIBUTE, EMAIL_ATTRIBUTE],
@@ -148,6 +153,23 @@ test('Keycloak', { skip: reasonWithoutKeycloak || missingPrograms('chromium-head
     assert.deepEqual(user, { name: '', email: 'ada@example.com', groups: 'editors' })
     assert.equal(await readErrorCode(other), 'ERR_ADIT_3207')
   })
+
+  await t.test(
+    'the module saml: roles, each in an attribute of its own, decide who is admitted',
+    async (t) => {
+      const realm = await createRealm(keycloak)
+      const { url, route } = await pages.protect({
+        saml: { idp_metadata_url: realm.samlMetadataUrl, authorized_groups: ['editor'] },
+      })
+      await realm.importSamlClient(await pages.read(route.saml.metadata_url))
+
+      const page = await signIn(t, browser, url, ADA)
+      const other = await signIn(t, browser, url, EVE)
+
+      assert.ok((await readShownRequest(page)).user.groups?.split(',').includes('editor'))
+      assert.equal(await readErrorCode(other), 'ERR_ADIT_3207')
+    },
+  )
 
   await t.test('the module saml: a sign-out on one page ends the sessions of all', async (t) => {
     const realm = await createRealm(keycloak)
@@ -174,7 +196,11 @@ test('Keycloak', { skip: reasonWithoutKeycloak || missingPrograms('chromium-head
   await t.test('the action saml: later rules decide by the groups', async (t) => {
     const realm = await createRealm(keycloak)
     const { url, route } = await pages.protectByPolicy([
-      { actions: [{ type: 'saml', config: { idp_metadata: realm.samlMetadataUrl } }] },
+      {
+        actions: [
+          { type: 'saml', config: { idp_metadata: realm.samlMetadataUrl, groups_attribute: 'groups' } },
+        ],
+      },
       { expressions: ["!('editors' in actions.ngrok.saml.identity.groups)"], actions: [NOT_FOR_YOU] },
     ])
     const metadata = await pages.read(`${pages.idpUrl}/saml/${route.id}`)

@@ -168,7 +168,7 @@ const kinds = {
     error: 'login_misconfigured',
     cause: "The provider's metadata cannot be used.",
     owner:
-      'Open `<issuer>/.well-known/openid-configuration` in a browser and correct `issuer`; for SAML check `idp_metadata_url`.',
+      'Open `<issuer>/.well-known/openid-configuration` in a browser and correct `issuer`; for SAML check `idp_metadata_url`, whose metadata needs a `SingleSignOnService` with the HTTP-Redirect binding.',
     log: 'warn',
   },
   issuer_mismatch: {

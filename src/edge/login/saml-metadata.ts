@@ -14,6 +14,8 @@ export interface IdentityProvider {
 const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata'
 const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#'
 const REDIRECT = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
+const NO_REDIRECT =
+  'the metadata names no SingleSignOnService with the HTTP-Redirect binding, by which sign-ins begin; HTTP-POST is not enough'
 /** A message is verified against each of them until one matches. */
 const MAX_CERTIFICATES = 8
 
@@ -30,8 +32,8 @@ export function requireUsableMetadata(xml: string, limits: XmlLimits): void {
         (binding === undefined || element.attributes.get('Binding') === binding),
     )
   if (!hasElement('IDPSSODescriptor')) throw new Error('the metadata describes no identity provider')
-  if (!hasElement('SingleSignOnService', REDIRECT))
-    throw new Error('the metadata names no SingleSignOnService with the HTTP-Redirect binding')
+  if (!hasElement('SingleSignOnService')) throw new Error('the metadata names no SingleSignOnService')
+  if (!hasElement('SingleSignOnService', REDIRECT)) throw new Error(NO_REDIRECT)
   if (!hasElement('X509Certificate')) throw new Error('the metadata holds no signing certificate')
 }
 
@@ -56,8 +58,7 @@ export function parseIdpMetadata(xml: string, limits: XmlLimits): IdentityProvid
       .find((element) => element.getAttribute('Binding') === REDIRECT)
       ?.getAttribute('Location') ?? undefined
   const ssoUrl = findLocation('SingleSignOnService')
-  if (ssoUrl === undefined)
-    throw new Error('the metadata names no SingleSignOnService with the HTTP-Redirect binding')
+  if (ssoUrl === undefined) throw new Error(NO_REDIRECT)
   const pems = Array.from(idp.getElementsByTagNameNS(METADATA, 'KeyDescriptor'))
     .filter((key) => key.getAttribute('use') !== 'encryption')
     .flatMap((key) => Array.from(key.getElementsByTagNameNS(SIGNATURE, 'X509Certificate')))

@@ -45,6 +45,14 @@ test('metadata is parsed in a worker, and its problems are reported', async (t) 
     /more than 8/,
   )
   assert.match(await settle(workers.check('a', metadata('<a/>'))), /no identity provider/)
+  assert.match(
+    await settle(workers.check('a', metadata(xml.replace('HTTP-Redirect', 'HTTP-POST')))),
+    /HTTP-Redirect binding.*HTTP-POST is not enough/,
+  )
+  assert.match(
+    await settle(workers.check('a', metadata(xml.replace('SingleSignOnService', 'SingleLogoutService')))),
+    /names no SingleSignOnService$/,
+  )
 })
 
 test('a check that hangs or kills its worker fails alone, and the next one runs', async (t) => {

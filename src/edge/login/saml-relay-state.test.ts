@@ -161,3 +161,18 @@ test('a service provider publishes its metadata before its edge has a host', asy
   assert.equal(status, 200)
   assert.match(text, new RegExp(`entityID="https://${IDP}/saml/${routeId}"`))
 })
+
+test('the metadata of a service provider announces both bindings for log-out requests', async (t) => {
+  const { routeId, sendRequest } = await start(t)
+
+  const { text } = await sendRequest({ host: IDP, path: `/saml/${routeId}` })
+
+  const services = [...text.matchAll(/<SingleLogoutService Binding="([^"]+)" Location="([^"]+)"\/>/g)]
+  assert.deepEqual(
+    services.map(([, binding, location]) => [binding, location]),
+    ['HTTP-POST', 'HTTP-Redirect'].map((name) => [
+      `urn:oasis:names:tc:SAML:2.0:bindings:${name}`,
+      `https://${IDP}/saml/${routeId}/slo`,
+    ]),
+  )
+})

@@ -22,7 +22,7 @@ export class SamlWriter {
   async metadata(): Promise<string> {
     const { generateServiceProviderMetadata } = await loadSaml()
     const urls = this.#urls()
-    return generateServiceProviderMetadata({
+    const metadata = generateServiceProviderMetadata({
       issuer: urls.entity_id,
       callbackUrl: urls.assertion_consumer_service_url,
       logoutCallbackUrl: urls.single_logout_url,
@@ -31,6 +31,13 @@ export class SamlWriter {
       publicCerts: this.#settings.request_signing_certificate_pem,
       ...this.#signature(),
     })
+    // The library announces one binding for log-out requests, and both are served.
+    return metadata
+      .split('\n')
+      .flatMap((line) =>
+        line.includes('<SingleLogoutService ') ? [line, line.replace('HTTP-POST', 'HTTP-Redirect')] : [line],
+      )
+      .join('\n')
   }
 
   /** Where a visitor signs in; the response names the request. */
