@@ -11,7 +11,7 @@ export type { ApiConfig, BrowserAuth, CommandResult, OnlineInventory } from './c
 export type { EdgeHost } from './edge-connections.ts'
 export { compileSelectors } from './endpoint-selectors.ts'
 export type { ApiOperation } from './operations.ts'
-export { createProbeListener } from './probes.ts'
+export { createProbeListener, describeServing, type Readiness } from './probes.ts'
 export { fieldProblem, problem } from './problems.ts'
 export type { ApiRoute } from './routes.ts'
 export { matchesWords, searchableTexts, searchWords } from './search-text.ts'

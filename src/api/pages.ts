@@ -1,7 +1,7 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import type { Registry } from 'prom-client'
 import { createOpenApi } from './openapi.ts'
-import type { Probes } from './probes.ts'
+import { isStrict, type Probes } from './probes.ts'
 import { problem } from './problems.ts'
 import { referencePage, referenceScript, referenceStyle } from './reference-page.ts'
 
@@ -41,8 +41,8 @@ export function mountPages(
   }
 
   for (const [path, probe] of probes)
-    http.get(path, async (_request, reply) => {
-      const { status, body } = await probe()
+    http.get(path, async ({ url }, reply) => {
+      const { status, body } = await probe(isStrict(url))
       return reply.code(status).send(body)
     })
   http.get('/metrics', { onRequest: authenticate }, async ({ principal }, reply) => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { errorMessage } from '../base/error-message.ts'
 import { Admission } from '../base/io/admission.ts'
 import { type Listen, type ListenAddress, listen as openListener } from '../base/io/listeners.ts'
 
@@ -10,19 +11,28 @@ export interface ProbeResponse {
   readonly body: object
 }
 
-/** The probe handlers by path. */
-export type Probes = ReadonlyMap<string, () => Promise<ProbeResponse>>
+/** The probe handlers by path. `strict` is in the query of the request. */
+export type Probes = ReadonlyMap<string, (strict: boolean) => Promise<ProbeResponse>>
 
-/** `/healthz` is liveness, `/readyz` readiness. `ready` throws the reason when the server is not ready. */
-export function createProbes(ready: () => Promise<void>): Probes {
+/** The two questions that `/readyz` answers. */
+export interface Readiness {
+  /**
+   * Whether this process can serve visitors and agents, if need be without the database; throws the reason when it cannot. Waits
+   * for nothing: a balancer would take a slow answer for none.
+   */
+  serving(): { readonly database: 'available' | 'unavailable' }
+  /** Resolves when everything is well, throws the reason otherwise. */
+  verify(): Promise<void>
+}
+
+/** `/healthz` is liveness, `/readyz` whether this process can serve, `/readyz?strict` whether everything is well. */
+export function createProbes(readiness: Readiness): Probes {
   let pendingCheck: Promise<ProbeResponse> | undefined
   // Concurrent probes share one check.
-  const readiness = (): Promise<ProbeResponse> => {
-    pendingCheck ??= ready()
-      .then(
-        () => ({ status: 200, body: { status: 'ready' } }),
-        (error: Error) => ({ status: 503, body: { status: 'not ready', reason: error.message } }),
-      )
+  const verify = (): Promise<ProbeResponse> => {
+    pendingCheck ??= readiness
+      .verify()
+      .then(() => ({ status: 200, body: { status: 'ready', database: 'available' } }), notReady)
       .finally(() => {
         pendingCheck = undefined
       })
@@ -30,8 +40,26 @@ export function createProbes(ready: () => Promise<void>): Probes {
   }
   return new Map([
     ['/healthz', async () => ({ status: 200, body: { status: 'ok' } })],
-    ['/readyz', readiness],
+    ['/readyz', async (strict: boolean) => (strict ? verify() : describeServing(readiness))],
   ])
+}
+
+/** The response to `/readyz`. */
+export function describeServing(readiness: Pick<Readiness, 'serving'>): ProbeResponse {
+  try {
+    return { status: 200, body: { status: 'ready', ...readiness.serving() } }
+  } catch (error) {
+    return notReady(error)
+  }
+}
+
+function notReady(error: unknown): ProbeResponse {
+  return { status: 503, body: { status: 'not ready', reason: errorMessage(error) } }
+}
+
+/** Whether the query of a request to a probe asks for the strict one. */
+export function isStrict(url: string): boolean {
+  return new URLSearchParams(url.split('?')[1]).has('strict')
 }
 
 const NOT_FOUND: ProbeResponse = { status: 404, body: { status: 'not found' } }
@@ -54,8 +82,9 @@ export function createProbeListener(probes: Probes): {
       connectionsCheckingInterval: 1_000,
     },
     (request, response) => {
-      const probe = probes.get((request.url ?? '').split('?')[0]!) ?? (async () => NOT_FOUND)
-      void probe().then(({ status, body }) => {
+      const { url = '' } = request
+      const probe = probes.get(url.split('?')[0]!) ?? (async () => NOT_FOUND)
+      void probe(isStrict(url)).then(({ status, body }) => {
         response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
         response.end(JSON.stringify(body))
       })

@@ -32,7 +32,7 @@ import { createLazyValidation } from './lazy-validation.ts'
 import { createApiMetrics } from './metrics.ts'
 import { mountOperations } from './mount-operations.ts'
 import { mountPages } from './pages.ts'
-import { createProbes, type Probes } from './probes.ts'
+import { createProbes, type Probes, type Readiness } from './probes.ts'
 import { problem } from './problems.ts'
 import { type BodyReader, createBodyReader } from './read-body.ts'
 import { createCallRecorder } from './record-calls.ts'
@@ -88,8 +88,8 @@ export interface ApiOptions {
   readonly renderMetrics?: () => Promise<string>
   /** Resolves once all processes of the server have applied what is committed now: calls that write wait for it. */
   readonly applied?: () => Promise<void>
-  /** Resolves when all parts are ready, throws the reason otherwise. */
-  readonly ready?: () => Promise<void>
+  /** What `/readyz` says; whether the store can be read when left out. */
+  readonly readiness?: Readiness
 }
 
 /** Creates the API: mounts every operation and the pages beside them. */
@@ -114,10 +114,9 @@ export function createApi(options: ApiOptions): Api {
   installErrorHandlers(http, { routes: operations, bodyLimit: MAX_BODY_BYTES, log })
   const createRecorder = createCallRecorder({ store, metrics: createApiMetrics(registry), clock, log })
   mountOperations(http, operations, { store, parts, config, clock, log, authenticate, createRecorder })
-  const probes = createProbes(async () => {
-    await store.check()
-    await options.ready?.()
-  })
+  const probes = createProbes(
+    options.readiness ?? { serving: () => ({ database: 'available' }), verify: store.check },
+  )
   mountPages(http, {
     probes,
     authenticate,

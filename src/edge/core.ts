@@ -29,6 +29,9 @@ export interface ServiceLookup {
   take(service: ClusterService): HttpEntry | RawEntry | undefined
 }
 
+/** Says whether this process can serve visitors and agents. */
+export type RespondReadiness = () => { readonly status: number; readonly body: object }
+
 /** A look-up without services. */
 export const NO_SERVICES: ServiceLookup = { find: () => undefined, take: () => undefined }
 
@@ -55,6 +58,8 @@ export interface Core {
   readonly windows: WindowBudget
   /** Returns the response to an ACME HTTP challenge of a host (RFC 8555 section 8.3). */
   readonly acmeChallenge: ((token: string, host: string) => string | undefined) | undefined
+  /** Responds to balancers that check the HTTP listener; undefined unless the operator asked for it. */
+  readonly readiness: RespondReadiness | undefined
   /** Base URL of the pages that explain error codes; undefined when clients cannot reach them. */
   errorPagesUrl(): string | undefined
   /** The account's own page for an error. */

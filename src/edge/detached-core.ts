@@ -29,6 +29,7 @@ export function createDetachedCore(): Core {
     ownBodyBudgets: new ByteBudgets(OWN_BODY_LIMITS),
     windows: new WindowBudget(),
     acmeChallenge: undefined,
+    readiness: undefined,
     errorPagesUrl: () => undefined,
     findErrorPage: () => undefined,
     services: NO_SERVICES,

@@ -12,6 +12,9 @@ import { TunnelBusy } from './tunnels.ts'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 
+const READINESS_PATH = '/readyz'
+const PROBE_FIELDS = 'Content-Type: application/json\r\nCache-Control: no-store\r\n'
+
 /** Shared, so that a request allocates no list of its own before something fails. */
 const NONE_FAILED: readonly UpstreamTarget[] = []
 
@@ -41,7 +44,14 @@ export function dispatch(exchange: Exchange): void {
       }
     }
     const entry = findEntry(exchange, 'take')
-    if (entry === undefined) throw edgeError('endpoint_not_found', head.host)
+    if (entry === undefined) {
+      // No visitor's endpoint loses its own path.
+      if (!isPublicHttp || core.readiness === undefined || head.target !== READINESS_PATH)
+        throw edgeError('endpoint_not_found', head.host)
+      const { status, body } = core.readiness()
+      exchange.respondWith({ status, fields: PROBE_FIELDS, body: Buffer.from(JSON.stringify(body)) })
+      return
+    }
     if (connection.tlsAtProxy === true) {
       if (requiresClientCertificate(entry.policy?.settings))
         throw edgeError('certificate_at_proxy', head.host)

@@ -16,7 +16,7 @@ import { type IpData, NO_IP_DATA } from '../policy/index.ts'
 import type { CompileSelectors } from './compile/cluster-services.ts'
 import { createEdgeTable } from './compile/create-table.ts'
 import type { EdgeTable } from './compile/edge-table.ts'
-import { type Core, NO_SERVICES } from './core.ts'
+import { type Core, NO_SERVICES, type RespondReadiness } from './core.ts'
 import { HELD_BODY_LIMITS } from './held-body.ts'
 import { BindingHandshake } from './kubernetes/binding-handshake.ts'
 import { defaultLimits, type LimitSettings, toTickLimits } from './limits.ts'
@@ -107,6 +107,8 @@ export interface EdgeDependencies {
   readonly dial?: Dial
   /** Responds to ACME HTTP challenges, before any endpoint of the host. */
   readonly acmeChallenge?: (token: string, host: string) => string | undefined
+  /** Responds to `/readyz` at the HTTP listener, for hosts without an endpoint. */
+  readonly readiness?: RespondReadiness
   readonly clock?: Clock
   /** Shared with the other receive windows of the process. */
   readonly windows?: WindowBudget
@@ -159,6 +161,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     ownBodyBudgets: new ByteBudgets({ ...OWN_BODY_LIMITS, isShared: config.isShared }),
     windows: dependencies.windows ?? new WindowBudget(),
     acmeChallenge: dependencies.acmeChallenge,
+    readiness: dependencies.readiness,
     errorPagesUrl: config.errorPagesUrl ?? (() => undefined),
     findErrorPage: () => undefined,
     services: NO_SERVICES,

@@ -27,7 +27,7 @@ export interface RunningServer {
   readonly credentials: CredentialsFile
   /** The account created by the first start. */
   readonly createdAccount: CreatedAccount | undefined
-  /** Why it is not ready, as `/readyz` says: it may have started without the database. */
+  /** What is not well, as `/readyz?strict` says: it may have started without the database. */
   readonly notReady: string | undefined
   /** Creates a one-time link with which the administrator of the created account sets a password. */
   createPasswordLink(): Promise<Secret | undefined>
@@ -78,7 +78,7 @@ export async function startServer(
 
 /** Asks as a prober would; a write that failed during the start is tried again. */
 async function findUnreadiness({ control }: Parts): Promise<string | undefined> {
-  const { status, body } = (await control?.api.probes.get('/readyz')?.()) ?? {}
+  const { status, body } = (await control?.api.probes.get('/readyz')?.(true)) ?? {}
   return status === 200 ? undefined : String(Reflect.get(body ?? {}, 'reason'))
 }
 

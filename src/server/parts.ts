@@ -4,6 +4,7 @@ import { collectWhenIdle } from '../base/collect-when-idle.ts'
 import { createDirectory } from '../base/create-directory.ts'
 import { createLog } from '../base/log.ts'
 import { startInOrder } from './lifecycle.ts'
+import { createReadiness } from './readiness.ts'
 import type { ServerLimits } from './server-limits.ts'
 import type { ServerSettings } from './settings.ts'
 import { wireBackground } from './wiring/background.ts'
@@ -35,9 +36,10 @@ export async function startParts(
   try {
     const foundation = await openFoundation(settings, limits, { cleanup, logOf, worker, predecessor, early })
     const background = await wireBackground(foundation)
-    const traffic = await wireTraffic(foundation, background)
-    const monitoring = wireMonitoring(foundation, traffic)
-    const control = (await loadControl)?.wireControl(foundation, background, traffic, () => serving)
+    const readiness = createReadiness(foundation, () => serving)
+    const traffic = await wireTraffic(foundation, background, readiness)
+    const monitoring = wireMonitoring(foundation, traffic, readiness)
+    const control = (await loadControl)?.wireControl(foundation, background, traffic, readiness)
     const parts = { foundation, background, traffic, monitoring, control }
     await startInOrder(cleanup, startOrder(parts))
     cleanup.defer(collectWhenIdle())

@@ -101,6 +101,13 @@ export function parseRanges(text: string, flag: string): AddressFilter {
   }
 }
 
+/** `true` or `false`. */
+export function parseBoolean(text: string, flag: string): boolean {
+  if (text !== 'true' && text !== 'false')
+    throw new CommandFailure(`--${flag} is "${text}"; write true or false.`)
+  return text === 'true'
+}
+
 /** A text, or nothing. */
 export const parseOptional = (text: string) => (text === '' ? undefined : text)
 /** A path, or nothing; returns it as an absolute one. */

@@ -9,6 +9,7 @@ import { findNearest } from '../base/nearest.ts'
 import type { DnsProviderName } from '../certs/index.ts'
 import { REGIONS } from '../resources/index.ts'
 import {
+  parseBoolean,
   parseDialAddress,
   parseDuration,
   parseHttpUrl,
@@ -108,6 +109,13 @@ const definitions = {
     '/healthz and /readyz on a listener of their own',
     'false',
     parseListenAddress,
+  ),
+  publicReadyz: defineSetting(
+    'public-readyz',
+    'BOOL',
+    '/readyz on the public HTTP port too, for hosts without an endpoint: for balancers that check there',
+    'false',
+    parseBoolean,
   ),
   sharedSources: defineSetting(
     'shared-sources',

@@ -10,6 +10,7 @@ export function createStalenessMonitor({ check, clock }: { check: () => Promise<
   let reachedAt = clock.monotonic()
   let timer: NodeJS.Timeout | undefined
   let probing = false
+  let outage: Error | undefined
 
   async function probe(): Promise<void> {
     if (probing) return
@@ -17,8 +18,9 @@ export function createStalenessMonitor({ check, clock }: { check: () => Promise<
     try {
       await check()
       reachedAt = clock.monotonic()
-    } catch {
-      // The callers that need the database report the error; only the time matters here.
+      outage = undefined
+    } catch (error) {
+      outage = error as Error
     }
     probing = false
   }
@@ -26,6 +28,10 @@ export function createStalenessMonitor({ check, clock }: { check: () => Promise<
   return {
     /** Seconds since the database last responded. */
     staleness: () => (clock.monotonic() - reachedAt) / 1000,
+    /** Why the database is unavailable, as the last check found. */
+    get outage() {
+      return outage
+    },
     async start(): Promise<void> {
       timer = setInterval(() => void probe(), CHECK_INTERVAL_MS)
       timer.unref()

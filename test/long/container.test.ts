@@ -133,7 +133,7 @@ test('the environment and command of the compose file start the server on Postgr
     environment: { ...expanded, ...addresses, ADIT_DATABASE_URL: url },
   })
 
-  const ready = await fetch(`http://${addresses.ADIT_API_ADDR}/readyz`)
+  const ready = await fetch(`http://${addresses.ADIT_API_ADDR}/readyz?strict`)
   assert.equal(ready.status, 200)
   assert.match(server.output(), /https:\/\/dashboard\.tunnels\.example\.test\/dashboard\//)
   await server.stop()

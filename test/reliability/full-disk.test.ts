@@ -87,17 +87,17 @@ test('readiness fails while the disk is full and recovers when space is freed', 
   const server = await startServerProcess(t, join(disk.path, 'data'))
   const call = createClient(server.url, server.apiKey)
   const { id } = await call.create('/ip_policies', {})
-  assert.equal((await call('GET', '/readyz')).status, 200)
+  assert.equal((await call('GET', '/readyz?strict')).status, 200)
 
   await disk.fill()
 
-  const readiness = await call('GET', '/readyz')
+  const readiness = await call('GET', '/readyz?strict')
   assert.equal(readiness.status, 503)
   assert.match(readiness.body.reason, /disk .*is full/)
   assert.equal((await call('GET', '/healthz')).status, 200)
   assert.equal((await call('GET', `/ip_policies/${id}`)).status, 200)
   await disk.free()
-  assert.equal((await call('GET', '/readyz')).status, 200)
+  assert.equal((await call('GET', '/readyz?strict')).status, 200)
   await call.create('/ip_policies', {})
 })
 
@@ -115,10 +115,10 @@ test('readiness reports failing writes while the disk has space, and recovers wh
   limitFileSize('1')
 
   assert.equal((await call('POST', '/ip_policies', { body: {} })).status, 503)
-  const readiness = await call('GET', '/readyz')
+  const readiness = await call('GET', '/readyz?strict')
   assert.equal(readiness.status, 503)
   assert.match(readiness.body.reason, /database/)
   limitFileSize('unlimited')
-  assert.equal((await call('GET', '/readyz')).status, 200)
+  assert.equal((await call('GET', '/readyz?strict')).status, 200)
   await call.create('/ip_policies', {})
 })

@@ -34,7 +34,7 @@ for (const workers of [1, 2])
     assert.equal((await call('GET', `/ip_policies/${id}`)).body.description, 'stored')
 
     const probe = async () => {
-      const response = await fetch(`${server.url}/readyz`)
+      const response = await fetch(`${server.url}/readyz?strict`)
       return `${response.status} ${await response.text()}`
     }
     const notReady = await eventually(async () => {

@@ -96,7 +96,7 @@ export async function killDatabaseUnderWriters(
     await postgres.kill()
     await Promise.all(writing)
     await postgres.start()
-    await eventually(async () => (await call('GET', '/readyz')).status === 200)
+    await eventually(async () => (await call('GET', '/readyz?strict')).status === 200)
     await history.verify(call)
     await checkTables({ url: postgres.url })
   }

@@ -154,13 +154,14 @@ async function checkFreePort(name: string, { host, port }: ListenerAddress): Pro
   }
 }
 
-/** Waits until the service is ready; returns the address of its dashboard. */
+/** Waits until everything is well in the service; returns the address of its dashboard. */
 async function waitUntilReady({ dataDir }: ServerSettings): Promise<string> {
   const deadline = performance.now() + START_TIMEOUT_MS
   while (performance.now() < deadline) {
     const { api_url, dashboard_url } = (await readCredentialsFile(dataDir)) ?? {}
     // Without a listener of the API, the file alone says that the start is complete.
-    const isReady = api_url === '' || (await fetch(`${api_url}/readyz`).catch(() => undefined))?.ok === true
+    const isReady =
+      api_url === '' || (await fetch(`${api_url}/readyz?strict`).catch(() => undefined))?.ok === true
     if (isReady && typeof dashboard_url === 'string') return dashboard_url
     await delay(POLL_MS)
   }

@@ -42,9 +42,9 @@ export function createHandOver({
   }
 }
 
-/** Takes over the listeners of the predecessor, unless this process is not ready for them. */
+/** Takes over the listeners of the predecessor, unless something is not well in this process. */
 export async function takeOver({ foundation: { listeners, workers }, control }: Parts): Promise<void> {
-  const { status, body } = (await control?.api.probes.get('/readyz')?.()) ?? {}
+  const { status, body } = (await control?.api.probes.get('/readyz')?.(true)) ?? {}
   if (status !== 200) throw new CommandFailure(`It is not ready: ${JSON.stringify(body)}`)
   await Promise.all([listeners.takeOver(), workers?.takeOver()])
 }

@@ -6,6 +6,7 @@ import { createOnlineResources } from '../../sessions/index.ts'
 import { openIpDataFiles } from '../../store/index.ts'
 import { mountDocumentation } from '../documentation.ts'
 import { createFactKindReader } from '../ip-data.ts'
+import type { ProcessReadiness } from '../readiness.ts'
 import { createWorkerTraffic, renderMetrics } from '../workers/worker-traffic.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
@@ -14,12 +15,12 @@ import type { TrafficParts } from './traffic.ts'
 /** The management API with everything that is mounted on it. */
 export type Control = ReturnType<typeof wireControl>
 
-/** The API writes, the store publishes changes, the parts apply them. `isServing`: started, and not stopping yet. */
+/** The API writes, the store publishes changes, the parts apply them. */
 export function wireControl(
   foundation: Foundation,
   { events }: Background,
   { edge, logins, registry, loginSync }: TrafficParts,
-  isServing: () => boolean,
+  readiness: ProcessReadiness,
 ) {
   const { settings, store, clock, logOf, auth, restrictions, addresses, metrics, workers } = foundation
   const apiUrl = () => addresses.apiUrl
@@ -72,11 +73,7 @@ export function wireControl(
       renderMetrics: () => renderMetrics(metrics, workers),
       applied: () => workers.applied(),
     }),
-    async ready() {
-      if (!isServing()) throw new Error('The server is starting or stopping.')
-      if (workers?.problem !== undefined) throw new Error(workers.problem)
-      await store.checkWritable()
-    },
+    readiness,
   })
   dashboard.mount(api)
   mountDocumentation(api.http)

@@ -55,6 +55,10 @@ export type LogOf = (part: PartName) => Logger
 /** The roles that keep working while the database is unavailable. */
 const TRAFFIC_ROLES: readonly RoleName[] = ['edge', 'gateway', 'dns']
 
+function hasTraffic({ roles }: Pick<ServerSettings, 'roles'>): boolean {
+  return TRAFFIC_ROLES.some((role) => roles.has(role))
+}
+
 /** What the process of a worker is given. */
 export interface WorkerIdentity {
   /** From 1. */
@@ -131,7 +135,7 @@ export async function openFoundation(
     url: settings.databaseUrl,
     dataDir: settings.dataDir,
     masterKeyFile: resolveMasterKeyFile(settings),
-    keepCopy: TRAFFIC_ROLES.some((role) => settings.roles.has(role)),
+    keepCopy: hasTraffic(settings),
     sharedBy: worker === undefined ? 1 : settings.workers,
     isUpgrade: predecessor !== undefined,
     onCommit: worker?.onCommit ?? (() => workers?.notifyCommit()),
@@ -174,6 +178,8 @@ export async function openFoundation(
     ...proxyTrust,
     ...naming,
     hasRole: (role: RoleName) => settings.roles.has(role),
+    /** Whether this process or its workers serve visitors and agents. */
+    carriesTraffic: hasTraffic(serverSettings),
   }
 }
 

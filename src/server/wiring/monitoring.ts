@@ -1,5 +1,5 @@
-import { createStalenessMonitor } from '../../store/index.ts'
 import { registerPlatformMetrics } from '../metrics.ts'
+import type { ProcessReadiness } from '../readiness.ts'
 import type { Foundation } from './foundation.ts'
 import type { TrafficParts } from './traffic.ts'
 
@@ -7,8 +7,11 @@ import type { TrafficParts } from './traffic.ts'
 export type Monitoring = ReturnType<typeof wireMonitoring>
 
 /** Registers the metrics of traffic, and watches how old the configuration is. */
-export function wireMonitoring({ store, clock, metrics }: Foundation, { edge, agentGateway }: TrafficParts) {
-  const stalenessMonitor = createStalenessMonitor({ check: store.check, clock })
+export function wireMonitoring(
+  { metrics }: Foundation,
+  { edge, agentGateway }: TrafficParts,
+  { stalenessMonitor }: ProcessReadiness,
+) {
   registerPlatformMetrics(metrics, {
     edge,
     staleness: stalenessMonitor.staleness,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { compileSelectors } from '../../api/index.ts'
+import { compileSelectors, describeServing } from '../../api/index.ts'
 import { CommandFailure } from '../../base/command-line.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { parseHostPort } from '../../base/hostport.ts'
@@ -50,6 +50,7 @@ import {
 } from '../../store/index.ts'
 import { followIpData } from '../ip-data.ts'
 import { resolvePeerAddress } from '../peer-address.ts'
+import type { ProcessReadiness } from '../readiness.ts'
 import { ROLES, type ServerSettings } from '../settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
 import type { Background } from './background.ts'
@@ -60,10 +61,18 @@ import { followTicketSecret } from './ticket-secret.ts'
 export type TrafficParts = Awaited<ReturnType<typeof wireTraffic>>
 
 /** Agents and SSH clients bind tunnels in the registry; the edge opens streams on them. */
-export async function wireTraffic(foundation: Foundation, background: Background) {
+export async function wireTraffic(
+  foundation: Foundation,
+  background: Background,
+  readiness: ProcessReadiness,
+) {
   const requestLog = new RequestLog()
   const windows = new WindowBudget()
-  const { logins, loginSync, edge, ipData } = await wireEdge(foundation, background, { requestLog, windows })
+  const { logins, loginSync, edge, ipData } = await wireEdge(foundation, background, {
+    requestLog,
+    windows,
+    readiness,
+  })
   const { registry, cluster, nodeCertificate } = await wireRegistry(foundation, background, {
     edge,
     logins,
@@ -85,7 +94,11 @@ export async function wireTraffic(foundation: Foundation, background: Background
 async function wireEdge(
   foundation: Foundation,
   { certs, events }: Background,
-  { requestLog, windows }: { requestLog: RequestLog; windows: WindowBudget },
+  {
+    requestLog,
+    windows,
+    readiness,
+  }: { requestLog: RequestLog; windows: WindowBudget; readiness: ProcessReadiness },
 ) {
   const { settings, store, clock, logOf, outbound, addresses, hasRole, cleanup } = foundation
   const loginSync = createLoginSync({
@@ -121,6 +134,7 @@ async function wireEdge(
     tunnels: foundation.tunnels,
     observe: combineObservers(logOf('server'), events.observer, requestLog),
     acmeChallenge: certs.httpChallenge,
+    ...(settings.publicReadyz && { readiness: () => describeServing(readiness) }),
     logins,
     outbound,
     policyOutbound,
