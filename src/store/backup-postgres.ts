@@ -15,7 +15,7 @@ export async function dumpPostgres(url: string, file: string, log: Logger): Prom
   const source = new PostgresEngine(url, log)
   try {
     await source.inSnapshot(async (sql) => {
-      const { version } = await schemaVersion(sql)
+      const { version } = await schemaVersion(sql, source.dialect)
       const supported = migrations.at(-1)!.version
       if (version > supported) {
         throw new NewerSchema(

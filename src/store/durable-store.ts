@@ -39,6 +39,8 @@ export async function createDurableStore(options: {
   engine: Engine
   /** Left out where there is no fallback copy. */
   query?: Query | undefined
+  /** Throws while reads come from the fallback copy. */
+  requireDatabase?: () => void
   /** Called after each commit of this process that has changes. */
   onCommit?: (() => void) | undefined
   masterKeyFile: string
@@ -112,6 +114,7 @@ export async function createDurableStore(options: {
     lease: (name, holder, ttlMs) => acquireLease(inTransaction, name, holder, ttlMs),
     revision: async () => (await readHead(sql)).revision,
     async check() {
+      options.requireDatabase?.()
       await readHead(sql)
     },
     async checkWritable() {

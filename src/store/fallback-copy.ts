@@ -56,7 +56,11 @@ export class FallbackCopy {
   readonly #log: Logger
   readonly #abort = new AbortController()
   #usable = false
-  #unavailable = false
+  /** Why reads come from the copy. */
+  #outage: StoreUnavailable | undefined
+  #outageStartedAt = 0
+  /** The tables of the database suit this release. */
+  #migrated = false
 
   private constructor(copy: SqliteEngine, { url, clock, log }: FallbackCopyOptions) {
     this.#copy = copy
@@ -77,9 +81,15 @@ export class FallbackCopy {
     return this.#usable
   }
 
+  /** What to say of a database without tables: the copy shows that there were some. */
+  get emptyProblem(): string | undefined {
+    if (!this.#usable) return undefined
+    return `The database is empty, and this node has used it with data: correct --database-url, or restore a backup. To start over, remove ${FALLBACK_COPY_FILE}.`
+  }
+
   /** Reads from the database, or from the copy while the database is unavailable. */
   async query<T>(database: Sql, read: (sql: Sql) => MaybePromise<T>): Promise<T> {
-    if (!this.#unavailable) {
+    if (this.#outage === undefined) {
       try {
         return await read(database)
       } catch (error) {
@@ -92,14 +102,26 @@ export class FallbackCopy {
   /** Switches reads to the copy if this error means that the database is unavailable; false when it does not, or the copy is not usable. */
   failOver(error: unknown): boolean {
     if (!(error instanceof StoreUnavailable) || !this.#usable) return false
+    if (this.#outage === undefined) {
+      this.#outageStartedAt = this.#clock.monotonic()
+      this.#log.warn({ reason: error.message }, 'database unavailable, serving from the fallback copy')
+    }
     // Later reads skip the database until `replicate` reaches it again.
-    this.#unavailable = true
+    this.#outage = error
     return true
+  }
+
+  /** Throws why reads come from the copy, if they do. */
+  requireDatabase(): void {
+    if (this.#outage !== undefined) throw this.#outage
   }
 
   /** Switches reads back to the database, so that a new revocation takes effect immediately. */
   markAvailable(): void {
-    this.#unavailable = false
+    if (this.#outage === undefined || !this.#migrated) return
+    this.#outage = undefined
+    const seconds = Math.round((this.#clock.monotonic() - this.#outageStartedAt) / 1000)
+    this.#log.info({ seconds }, 'database available again')
   }
 
   /** Does not wait for a database that may be unavailable: replication in flight fails on the closed copy and ends. */
@@ -111,22 +133,21 @@ export class FallbackCopy {
   /** Replicates the database to the copy until it is closed. */
   async replicate(database: Engine & Migrator, { shared }: { shared: boolean }): Promise<void> {
     let retryMs = SYNC_INTERVAL_MS
-    let migrated = false
     // While this process was down, a shared database may have been restored to an earlier state and written to since.
     let inSync = this.#usable && !shared
     let interrupted = false
     while (!this.#abort.signal.aborted) {
       try {
-        // This process may have started without the database. The embedded one is migrated when it is opened.
-        if (!migrated && shared) await migrate(database, migrations)
-        migrated = true
-        await readHead(database.reader)
-        this.markAvailable()
+        const problem = shared ? await this.#ensureMigrated(database) : undefined
+        this.#migrated = problem === undefined
+        await this.#tryDatabase(database, problem)
         if (inSync) inSync = await this.#catchUp(database)
         if (!inSync) await this.#copyAll(database)
         // The node that creates the database copies it before it has an account: a later change makes the copy usable.
         if (!this.#usable) await this.#checkUsable()
         inSync = true
+        // The copy is up to date all the same: what was deleted is rejected.
+        if (problem !== undefined) throw problem
         retryMs = SYNC_INTERVAL_MS
         interrupted = false
       } catch (error) {
@@ -138,6 +159,29 @@ export class FallbackCopy {
       }
       await delay(retryMs, undefined, { ref: false, signal: this.#abort.signal }).catch(() => {})
     }
+  }
+
+  /** This process may have started without the database. Returns what keeps the tables from suiting this release. */
+  async #ensureMigrated(database: Migrator): Promise<unknown> {
+    if (this.#migrated) return undefined
+    try {
+      await migrate(database, migrations, { emptyProblem: this.emptyProblem })
+      return undefined
+    } catch (error) {
+      return error
+    }
+  }
+
+  /** Decides where reads come from. */
+  async #tryDatabase({ reader }: Engine, problem: unknown): Promise<void> {
+    try {
+      await readHead(reader)
+    } catch (error) {
+      this.failOver(problem ?? error)
+      throw error
+    }
+    if (problem === undefined) this.markAvailable()
+    else this.failOver(problem)
   }
 
   /** Copies all tables in one transaction: concurrent reads see the previous copy. */

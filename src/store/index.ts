@@ -13,13 +13,14 @@ import { createDurableStore, type DurableStore } from './durable-store.ts'
 import { FALLBACK_COPY_FILE, FallbackCopy } from './fallback-copy.ts'
 import { highWaterMarkFile } from './high-water-mark.ts'
 import { type Migrator, migrate, requireCompatibleSchema } from './migrations.ts'
-import { MAX_READERS, PostgresEngine, UnsupportedDatabase } from './postgres.ts'
+import { MAX_READERS, PostgresEngine } from './postgres.ts'
 import { ReconnectingEngine } from './reconnecting-engine.ts'
 import { migrations } from './schema.ts'
 import type { Engine, Query } from './sql.ts'
 import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
 import { DatabaseDamaged, findLoss } from './sqlite-damage.ts'
 import { StoreUnavailable } from './store.ts'
+import { UnsupportedDatabase } from './unsupported-database.ts'
 
 export {
   type ApplicationSessionRow,
@@ -53,7 +54,6 @@ export type {
 } from './name-claim-rules.ts'
 export { type NameClaimRows, openNameClaims } from './name-claims.ts'
 export { openNodes } from './nodes.ts'
-export { UnsupportedDatabase } from './postgres.ts'
 export { probePostgres } from './probe-postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
 export { rotateMasterKey } from './rotate.ts'
@@ -61,6 +61,7 @@ export { DATABASE_FILE } from './sqlite.ts'
 export { acceptLoss } from './sqlite-damage.ts'
 export { createStalenessMonitor } from './staleness-monitor.ts'
 export * from './store.ts'
+export { UnsupportedDatabase } from './unsupported-database.ts'
 
 export interface StoreOptions {
   /** `postgres://…` for PostgreSQL; otherwise SQLite in the data directory. */
@@ -163,17 +164,19 @@ async function openOnEngine(
   try {
     try {
       if (isUpgrade) await requireCompatibleSchema(engine, migrations)
-      await migrate(engine, migrations)
+      await migrate(engine, migrations, { emptyProblem: copy?.emptyProblem })
     } catch (error) {
       if (!copy?.failOver(error)) throw error
-      log.warn({ err: error }, 'database unavailable, serving from the fallback copy')
     }
     const query: Query | undefined = copy && ((read) => copy.query(engine.reader, read))
     const notify = () => {
       copy?.markAvailable()
       onCommit?.()
     }
-    return await createDurableStore({ engine, query, onCommit: notify, masterKeyFile, clock, log })
+    const requireDatabase = () => copy?.requireDatabase()
+    return await createDurableStore({
+      ...{ engine, query, requireDatabase, onCommit: notify, masterKeyFile, clock, log },
+    })
   } catch (error) {
     await engine.close()
     throw error

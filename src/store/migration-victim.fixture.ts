@@ -20,6 +20,8 @@ const next: Migration = {
   ],
 }
 
-await migrate(engine, [...migrations, next], (atVersion, index) => {
-  if (atVersion === Number(version) && index === Number(statement)) process.kill(process.pid, 'SIGKILL')
+await migrate(engine, [...migrations, next], {
+  onStatement(atVersion, index) {
+    if (atVersion === Number(version) && index === Number(statement)) process.kill(process.pid, 'SIGKILL')
+  },
 })

@@ -1,5 +1,9 @@
-import type { Migration } from './schema.ts'
-import type { Dialect, Sql } from './sql.ts'
+import { type Migration, TABLES } from './schema.ts'
+import type { Dialect, Sql, SqlRecord } from './sql.ts'
+import { StoreUnavailable } from './store.ts'
+import { UnsupportedDatabase } from './unsupported-database.ts'
+
+const VERSIONS = 'schema_versions'
 
 /** The part of an engine that migrations use: one transaction at a time across all processes. */
 export interface Migrator {
@@ -25,27 +29,33 @@ export class IncompatibleSchema extends Error {
 export async function migrate(
   migrator: Migrator,
   migrations: readonly Migration[],
-  onStatement: (version: number, index: number) => void = () => {},
+  {
+    emptyProblem,
+    onStatement = () => {},
+  }: {
+    /** Why the database cannot be empty; its tables are not created then. */
+    emptyProblem?: string | undefined
+    onStatement?: (version: number, index: number) => void
+  } = {},
 ): Promise<number> {
+  const { dialect } = migrator
   const supported = migrations.at(-1)!.version
-  const current = await migrator.runExclusive(async (sql) => {
-    await sql.run(
-      `CREATE TABLE IF NOT EXISTS schema_versions (version ${migrator.dialect.integer} NOT NULL PRIMARY KEY,
-       compatible_from ${migrator.dialect.integer} NOT NULL)`,
-    )
-    return schemaVersion(sql)
-  })
+  // Tables that are up to date need no right to change them.
+  const current = await migrator.runExclusive((sql) => schemaVersion(sql, dialect))
   if (current.version > supported && current.compatibleFrom > supported) {
     throw new NewerSchema(
       `The database has schema ${current.version} and this release knows ${supported}: start a newer release, or restore a backup made before the upgrade.`,
     )
   }
+  if (current.version === 0 && emptyProblem !== undefined) throw new StoreUnavailable(emptyProblem)
   for (const migration of migrations) {
     if (migration.version <= current.version) continue
     await migrator.runExclusive(async (sql) => {
       // Another process may have migrated while this one waited for the lock.
-      if ((await schemaVersion(sql)).version >= migration.version) return
-      for (const [index, statement] of migration.statements(migrator.dialect).entries()) {
+      const { version } = await schemaVersion(sql, dialect)
+      if (version >= migration.version) return
+      if (version === 0) await createVersions(sql, dialect)
+      for (const [index, statement] of migration.statements(dialect).entries()) {
         await sql.run(statement)
         onStatement(migration.version, index)
       }
@@ -64,7 +74,7 @@ export async function requireCompatibleSchema(
   migrator: Migrator,
   migrations: readonly Migration[],
 ): Promise<void> {
-  const { version } = await migrator.runExclusive(schemaVersion)
+  const { version } = await migrator.runExclusive((sql) => schemaVersion(sql, migrator.dialect))
   const newest = migrations.at(-1)!
   if (newest.version > version && newest.compatibleFrom > version)
     throw new IncompatibleSchema(
@@ -72,10 +82,38 @@ export async function requireCompatibleSchema(
     )
 }
 
-/** The current version of the tables; 0 for an empty database. */
-export async function schemaVersion(sql: Sql): Promise<{ version: number; compatibleFrom: number }> {
-  const newest = await sql.get(
-    'SELECT version, compatible_from FROM schema_versions ORDER BY version DESC LIMIT 1',
+async function createVersions(sql: Sql, dialect: Dialect): Promise<void> {
+  for (const table of TABLES) if (await hasTable(sql, dialect, table)) throw foreignTables(table)
+  await sql.run(
+    `CREATE TABLE IF NOT EXISTS ${VERSIONS} (version ${dialect.integer} NOT NULL PRIMARY KEY,
+     compatible_from ${dialect.integer} NOT NULL)`,
   )
+}
+
+/** The current version of the tables; 0 for an empty database. */
+export async function schemaVersion(
+  sql: Sql,
+  dialect: Dialect,
+): Promise<{ version: number; compatibleFrom: number }> {
+  if (!(await hasTable(sql, dialect, VERSIONS))) return { version: 0, compatibleFrom: 0 }
+  let newest: SqlRecord | undefined
+  try {
+    newest = await sql.get(`SELECT version, compatible_from FROM ${VERSIONS} ORDER BY version DESC LIMIT 1`)
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error
+    throw foreignTables(VERSIONS, error)
+  }
   return { version: Number(newest?.version ?? 0), compatibleFrom: Number(newest?.compatible_from ?? 0) }
+}
+
+async function hasTable(sql: Sql, { findTable }: Dialect, name: string): Promise<boolean> {
+  const found = (await sql.get(findTable, name))?.name
+  return found !== undefined && found !== null
+}
+
+function foreignTables(table: string, cause?: unknown): UnsupportedDatabase {
+  return new UnsupportedDatabase(
+    `The database has a table ${table} of another application: give Adit a database of its own.`,
+    { cause },
+  )
 }

@@ -4,16 +4,28 @@ import { describeNetworkError } from '../base/network-error.ts'
 import { StoreUnavailable } from './store.ts'
 
 // SQLSTATE classes and codes for a database that cannot serve now, as opposed to a wrong statement.
-const UNAVAILABLE = /^(08|28|3D|53|57|58|XX|25006|25P02|25P03|40|55P03|42501)/
+const UNAVAILABLE = /^(08|28|3D|3F|53|57|58|XX|25006|25P02|25P03|40|55P03|42501|42P01)/
 
 /** Turns errors of an unavailable database into `StoreUnavailable`; other errors are bugs and stay as they are. */
 export function translateError(error: unknown): unknown {
   const { code, name } = error as { code?: unknown; name?: string }
   if (name === 'StoreUnavailable' || !isUnavailable(error, code)) return error
-  return new StoreUnavailable(
-    `The PostgreSQL database cannot be used: ${describeError(error)}. Check that it runs, and --database-url.`,
-    { cause: error },
-  )
+  const remedy = CONFIGURATION_REMEDIES[String(code)] ?? 'Check that it runs, and --database-url'
+  return new StoreUnavailable(`The PostgreSQL database cannot be used: ${describeError(error)}. ${remedy}.`, {
+    cause: error,
+  })
+}
+
+const RIGHTS = 'Give its user the rights that adit server check names'
+
+/** What to do about states that do not end by themselves. */
+const CONFIGURATION_REMEDIES: Readonly<Record<string, string>> = {
+  '28000': 'Check the user in --database-url, and pg_hba.conf of the database',
+  '28P01': 'Correct the user or password in --database-url',
+  '3D000': 'Create the database, or correct its name in --database-url',
+  '3F000': RIGHTS,
+  '42501': RIGHTS,
+  '42P01': 'Restore a backup into it, or correct --database-url',
 }
 
 type SystemError = NodeJS.ErrnoException & { hostname?: string; address?: string; port: number }

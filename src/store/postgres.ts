@@ -6,6 +6,7 @@ import type { Migrator } from './migrations.ts'
 import { describeError, translateError } from './postgres-errors.ts'
 import type { Dialect, Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
+import { UnsupportedDatabase } from './unsupported-database.ts'
 
 const CONNECT_TIMEOUT_MS = 2_000
 const READ_TIMEOUT_MS = 2_500
@@ -35,7 +36,7 @@ const postgresDialect: Dialect = {
   integer: 'BIGINT',
   clustered: '',
   wallClock: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
-
+  findTable: 'SELECT to_regclass(?)::text AS name',
   unnest: 'SELECT json_array_elements_text(?::json) COLLATE "C"',
 }
 
@@ -453,11 +454,6 @@ async function verifyDurability(client: pg.Client, timeoutMs?: number): Promise<
       `The PostgreSQL database has the encoding ${settings.server_encoding}: create it with ENCODING 'UTF8'.`,
     )
   }
-}
-
-/** The database is reachable but cannot be used safely. */
-export class UnsupportedDatabase extends Error {
-  override name = 'UnsupportedDatabase'
 }
 
 /** Sends a text with one or more statements; returns the result of the last. */

@@ -53,7 +53,8 @@ export interface Dialect {
   readonly integer: string
   /** Table suffix for storage in primary key order. */
   readonly clustered: string
-
+  /** Returns a row whose name is not null if there is a table with the name that is bound. */
+  readonly findTable: string
   /** The database's wall clock in milliseconds since 1970: for periods that outlast a restart of the machine. */
   readonly wallClock: string
   /** Subquery over the strings of a JSON array that is bound as one parameter. */

@@ -33,7 +33,7 @@ export const sqliteDialect: Dialect = {
   integer: 'INTEGER',
   clustered: ' WITHOUT ROWID',
   wallClock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-
+  findTable: "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?",
   unnest: 'SELECT value FROM json_each(?)',
 }
 
