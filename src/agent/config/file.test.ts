@@ -69,10 +69,11 @@ test('the option of an endpoint that counts seconds is a duration too, of a year
     assert.ok(file.version === 2)
     return file.values.tunnels?.get('web')?.oidc?.userinfo_refresh_interval
   }
+  const problemOf = (interval: string) => parse(interval).definitionProblems[0]?.message ?? ''
 
   assert.deepEqual([secondsOf('5m'), secondsOf('300'), secondsOf('0')], [300, 300, 0])
-  assert.throws(() => parse('8761h'), /must be at most 31536000s/)
-  assert.throws(() => parse('soon'), /must be a duration/)
+  assert.match(problemOf('8761h'), /must be at most 31536000s/)
+  assert.match(problemOf('soon'), /must be a duration/)
 })
 
 test('a missing version is read as version 2 with a warning', () => {
