@@ -167,6 +167,7 @@ const CONVERSIONS: Readonly<Record<string, (settings: Settings, writer: PolicyWr
       nameid_format,
       ...(settings.force_authn === true && { force_authn: true }),
       ...(settings.allow_idp_initiated === false && { allow_idp_initiated: false }),
+      sign_requests: true,
       ...Object.fromEntries(
         ATTRIBUTE_NAMES.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])),
       ),
@@ -176,8 +177,9 @@ const CONVERSIONS: Readonly<Record<string, (settings: Settings, writer: PolicyWr
     const groups = texts(settings.authorized_groups).map(quote)
     const isMember = `actions.ngrok.saml.identity.groups.exists(g, g in [${groups.join(', ')}])`
     addAdmission('saml', groups.length === 0 ? [] : [isMember], writer)
-    writer.note('saml on an endpoint has another entity ID: register it at the identity provider again')
-    writer.note('saml does not sign its requests: keep the module if the identity provider requires it')
+    writer.note(
+      'saml on an endpoint has another entity ID and key: register it at the identity provider again',
+    )
   },
   compression: (_settings, writer) =>
     writer.add('on_http_response', 'compression', [{ type: 'compress-response' }]),

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { systemClock } from '../base/clock.ts'
 import { Secret } from '../base/secret.ts'
+import { createSelfSigned } from '../certs/index.ts'
 import { createLogins } from '../edge/login/index.ts'
 import type { TestRequest, TestResponse } from '../edge/testing/client.ts'
 import { type ClientAuthority, createClientAuthority } from '../edge/testing/client-certificates.ts'
@@ -244,6 +245,7 @@ test('saml: an edge and an endpoint with the printed policy admit the same group
     key: new Secret(randomBytes(32)),
     idpUrl: () => `https://${IDP}`,
     store: forgetfulLoginStore,
+    requestKey: (accountId) => createSelfSigned({ commonName: accountId }),
   })
   t.after(() => logins.close())
   const harness = await startHttpsEdge(t, upstream, {

@@ -202,6 +202,7 @@ test('from-edge prints saml with the groups that may enter', () => {
       config: {
         idp_metadata: 'https://idp.example.com/metadata',
         nameid_format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
+        sign_requests: true,
         groups_attribute: 'Role',
         idle_session_timeout: '60s',
       },

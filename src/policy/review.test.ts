@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { writeMmdb } from '../../test/support/mmdb-writer.ts'
 import { compileIpFile, type FactKind, factKindsOf } from './ip-data/ip-data.ts'
+import { PolicyError } from './issue.ts'
 import { reviewPolicy } from './validate.ts'
 
 const ALL: ReadonlySet<FactKind> = new Set(['location', 'as', 'categories', 'tor'])
@@ -161,4 +162,22 @@ test('imported files tell which facts they have', () => {
   assert.deepEqual([...factKindsOf([])], [])
   assert.deepEqual([...factKindsOf([country])], ['location'])
   assert.deepEqual([...factKindsOf([network, list])], ['as', 'categories'])
+})
+
+test('a SAML provider that wants signed requests is a warning until requests are signed', () => {
+  const metadata = (attribute: string) =>
+    `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata"><IDPSSODescriptor ${attribute}/></EntityDescriptor>`
+  const warnings = (attribute: string, config: object = {}) =>
+    review({ on_http_request: [act('saml', { idp_metadata: metadata(attribute), ...config })] }).warnings
+
+  for (const value of ['true', '1'])
+    assert.match(
+      warnings(`WantAuthnRequestsSigned="${value}"`).join(),
+      /wants signed requests.*set sign_requests/,
+    )
+  assert.deepEqual(warnings('WantAuthnRequestsSigned="true"', { sign_requests: true }), [])
+  assert.deepEqual(warnings('WantAuthnRequestsSigned="false"'), [])
+  assert.deepEqual(warnings(''), [])
+  for (const config of [{}, { idp_metadata: 1 }, { idp_metadata: '<' }, 'text'])
+    assert.throws(() => review({ on_http_request: [{ actions: [{ type: 'saml', config }] }] }), PolicyError)
 })

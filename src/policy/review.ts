@@ -27,8 +27,8 @@ const FACT_FIELDS: Readonly<Record<string, readonly FactKind[]>> = {
 const isHeaders = (map: string) => /(?:^re[qs]\.headers|\.header|\.headers_added)$/.test(map)
 
 /**
- * Looks for expressions that are valid and yet do not do what they say: they read a result that no action before sets, a
- * key that may be missing, a fact that the server has no data for. Called in the order in which a policy is evaluated.
+ * Looks for what is valid and yet may not do what it says: expressions that read a result that no action before sets, a key
+ * that may be missing, a fact that the server has no data for, and configurations that their action warns of. Called in the order in which a policy is evaluated.
  */
 export class PolicyReviewer {
   readonly findings: Finding[] = []
@@ -69,6 +69,12 @@ export class PolicyReviewer {
     if (type === 'set-vars')
       for (const { name } of (config as { vars?: { name: string }[] }).vars ?? [])
         this.#knownKeys.add(`vars ${name}`)
+  }
+
+  /** Asks the action about a configuration without mistakes. */
+  reviewConfig({ warningOf }: Action, config: unknown, path: DocumentPath): void {
+    const warning = warningOf(config)
+    if (warning !== undefined) this.#report('warning', path, warning)
   }
 
   #learn(reads: readonly Read[]): void {

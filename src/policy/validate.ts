@@ -234,7 +234,9 @@ class Validator {
       this.#signIn = action.type
     }
     const context = this.#contextOf([...path, 'config'], phase)
+    const earlierIssues = this.#issues.count
     const read = action.config.read(config, context)
+    if (this.#issues.count === earlierIssues) this.#reviewer?.reviewConfig(action, read, [...path, 'config'])
     this.#reviewer?.execute(action, read)
     return [{ action, config: read, source: config }]
   }

@@ -7,7 +7,7 @@ import { endpointOptions } from './modules/index.ts'
 import type { EndpointOption } from './option.ts'
 
 export { splitCredential } from './modules/basic-auth.ts'
-export { metadataError } from './modules/idp-metadata.ts'
+export { metadataError, wantsSignedRequests } from './modules/idp-metadata.ts'
 export { MAX_REFRESH_SECONDS } from './modules/login-session.ts'
 export { OAUTH_PROVIDERS } from './modules/oauth.ts'
 export { TOKEN_AUTH_METHODS, tokenAuthError } from './modules/oidc.ts'

@@ -198,7 +198,15 @@ test('Keycloak', { skip: reasonWithoutKeycloak || missingPrograms('chromium-head
     const { url, route } = await pages.protectByPolicy([
       {
         actions: [
-          { type: 'saml', config: { idp_metadata: realm.samlMetadataUrl, groups_attribute: 'groups' } },
+          {
+            type: 'saml',
+            config: {
+              idp_metadata: realm.samlMetadataUrl,
+              groups_attribute: 'groups',
+              // Keycloak expects it of new clients.
+              sign_requests: true,
+            },
+          },
         ],
       },
       { expressions: ["!('editors' in actions.ngrok.saml.identity.groups)"], actions: [NOT_FOR_YOU] },
@@ -206,8 +214,6 @@ test('Keycloak', { skip: reasonWithoutKeycloak || missingPrograms('chromium-head
     const metadata = await pages.read(`${pages.idpUrl}/saml/${route.id}`)
     await realm.importSamlClient(metadata, {
       protocolMappers: [GROUPS_ATTRIBUTE],
-      // The action does not sign its requests, which Keycloak expects of new clients.
-      attributes: { 'saml.client.signature': 'false' },
     })
 
     const page = await signIn(t, browser, `${url}/deep/page?x=1`, ADA)

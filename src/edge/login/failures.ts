@@ -161,7 +161,7 @@ const kinds = {
     error: 'login_misconfigured',
     cause: 'The provider rejects the request.',
     owner:
-      'The error of the provider says why. Pushed authorization requests (PAR) and request objects must not be required for this client; SAML requests may have to be signed.',
+      'The error of the provider says why. Pushed authorization requests (PAR) and request objects must not be required for this client; SAML requests may have to be signed (`sign_requests` of a policy).',
     log: 'warn',
   },
   discovery_failed: {

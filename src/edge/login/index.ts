@@ -14,8 +14,10 @@ import { isWithin } from '../../base/domain.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { type Logger, silentLog } from '../../base/log.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
-import type { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/secret.ts'
+import type { KeyedCertificate } from '../../certs/index.ts'
 import { samlUrls } from '../../resources/index.ts'
+import { edgeError } from '../errors.ts'
 import type { RequestStep } from '../module.ts'
 import { ModuleConfigError } from '../modules/context.ts'
 import type { LoginContext, Logins, PolicySignInSettings } from '../modules/login.ts'
@@ -35,6 +37,7 @@ import { ReplayGuard } from './replay-guard.ts'
 import { type Revocation, Revocations } from './revocations.ts'
 import { createSamlServiceProvider, type SamlServiceProvider } from './saml.ts'
 import { createSamlWorkers } from './saml-pool.ts'
+import type { LoadRequestKey } from './saml-writer.ts'
 import { createSeal } from './seal.ts'
 import type { SessionSettings, SharedSessions } from './session.ts'
 import { SessionCookieCache } from './session-cookie-cache.ts'
@@ -69,6 +72,8 @@ export interface LoginOptions {
   /** How long a request waits until its tokens are renewed. */
   readonly renewalWaitMs?: number
   readonly onFailed?: OnFailedSignIn
+  /** The key that signs SAML requests of an account's policies, the same on every node. */
+  readonly requestKey?: (accountId: string) => Promise<KeyedCertificate>
 }
 
 /** The login service with its host, where providers redirect visitors back to. */
@@ -146,6 +151,21 @@ export function createLogins(options: LoginOptions): LoginService {
     return { signIn, step: gate.step }
   }
 
+  function toRequestKey(settings: Parameters<Logins['saml']>[0], accountId: string): LoadRequestKey {
+    const { request_signing_certificate_pem: certificatePem, request_signing_key_pem: keyPem } = settings
+    if (settings.sign_requests) {
+      const { requestKey } = options
+      if (requestKey === undefined) throw new Error('this edge has no keys that sign requests')
+      return () =>
+        requestKey(accountId).catch(() => {
+          throw edgeError('login_unavailable')
+        })
+    }
+    // A key that cannot be read must not be taken for none.
+    const key = keyPem === '' ? undefined : { certificatePem, privateKeyPem: new Secret(keyPem ?? '') }
+    return async () => key
+  }
+
   return {
     oidc(settings, context) {
       const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = settings
@@ -207,7 +227,8 @@ export function createLogins(options: LoginOptions): LoginService {
       const { accountId, scopeId } = context
       const urls = () => (serviceName === undefined ? settings : samlUrls(idpUrl(), serviceName))
       try {
-        const parts = { tickets, replayGuard, store, revocations, clock, outbound, workers }
+        const requestKey = toRequestKey(settings, accountId)
+        const parts = { tickets, replayGuard, store, revocations, clock, outbound, workers, requestKey }
         const { signIn, step } = protect(context, settings, [], (version) =>
           createSamlServiceProvider({ ...parts, accountId, scopeId, version, settings, name, urls }),
         )

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { SAML } from '@node-saml/node-saml'
+import type { KeyedCertificate } from '../../certs/index.ts'
 import type { Saml, SamlUrls, Settings } from '../../resources/index.ts'
 import type { CheckedLogout } from './saml-checks.ts'
 import type { IdentityProvider } from './saml-metadata.ts'
@@ -8,14 +9,19 @@ import type { Identity } from './sign-in.ts'
 /** Loaded with the first sign-in: it takes 7 MiB of memory, and few routes use SAML. */
 const loadSaml = () => import('@node-saml/node-saml')
 
+/** The key that signs requests, with its certificate; undefined where they are not signed. */
+export type LoadRequestKey = () => Promise<KeyedCertificate | undefined>
+
 /** Writes the messages of a SAML service provider. Those of identity providers are parsed in worker threads. */
 export class SamlWriter {
   readonly #settings: Settings<typeof Saml>
   readonly #urls: () => SamlUrls
+  readonly #requestKey: LoadRequestKey
 
-  constructor(settings: Settings<typeof Saml>, urls: () => SamlUrls) {
+  constructor(settings: Settings<typeof Saml>, urls: () => SamlUrls, requestKey: LoadRequestKey) {
     this.#settings = settings
     this.#urls = urls
+    this.#requestKey = requestKey
   }
 
   /** The service provider metadata for the identity provider. */
@@ -28,8 +34,7 @@ export class SamlWriter {
       logoutCallbackUrl: urls.single_logout_url,
       identifierFormat: this.#settings.nameid_format,
       wantAssertionsSigned: true,
-      publicCerts: this.#settings.request_signing_certificate_pem,
-      ...this.#signature(),
+      ...(await this.#signature()),
     })
     // The library announces one binding for log-out requests, and both are served.
     return metadata
@@ -87,14 +92,13 @@ export class SamlWriter {
       forceAuthn: this.#settings.force_authn || switchesAccount,
       disableRequestedAuthnContext: true,
       generateUniqueId: () => requestId,
-      ...this.#signature(),
+      ...(await this.#signature()),
     })
   }
 
-  #signature() {
-    const { request_signing_key_pem: keyPem } = this.#settings
-    // A key that cannot be read must not be taken for none.
-    const key = keyPem === '' ? {} : { privateKey: keyPem ?? '' }
-    return { ...key, signatureAlgorithm: 'sha256', digestAlgorithm: 'sha256' } as const
+  async #signature() {
+    const key = await this.#requestKey()
+    const pair = key && { privateKey: key.privateKeyPem.reveal(), publicCerts: key.certificatePem }
+    return { ...pair, signatureAlgorithm: 'sha256', digestAlgorithm: 'sha256' } as const
   }
 }

@@ -12,7 +12,7 @@ import { SamlIdentityProvider } from './saml-identity-provider.ts'
 import { MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS } from './saml-limits.ts'
 import type { IdentityProvider } from './saml-metadata.ts'
 import type { SamlWorkers } from './saml-pool.ts'
-import { SamlWriter } from './saml-writer.ts'
+import { type LoadRequestKey, SamlWriter } from './saml-writer.ts'
 import { createLifetime } from './session.ts'
 import { GrantRevoked, type Identity, type SignIn, SignInError } from './sign-in.ts'
 import type { SignInOrigin, SignInState, Tickets } from './tickets.ts'
@@ -36,6 +36,7 @@ export interface SamlOptions {
   readonly clock: Clock
   readonly outbound: Pick<Outbound, 'fetch'>
   readonly workers: SamlWorkers
+  readonly requestKey: LoadRequestKey
 }
 
 /** Whether this service provider, with these settings, currently serves an origin and path. */
@@ -65,7 +66,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   const { settings, urls, accountId, scopeId, version, tickets, workers } = options
   const { replayGuard, store, revocations, clock } = options
   const identityProvider = new SamlIdentityProvider({ ...options, ...settings })
-  const writer = new SamlWriter(settings, urls)
+  const writer = new SamlWriter(settings, urls, options.requestKey)
 
   const consume = (id: string, ttlMs: number) =>
     consumeOnce({ replayGuard, store, now: clock.now() }, id, ttlMs)

@@ -8,6 +8,7 @@ const LATER_SETTINGS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['email_attribute', ''],
   ['name_attribute', ''],
   ['groups_attribute', ''],
+  ['sign_requests', false],
 ])
 
 /** The settings that sessions are bound to. */

@@ -27,8 +27,15 @@ export type ProviderTokenName = 'access_token' | 'refresh_token' | 'identity_tok
 export interface Logins {
   oauth(settings: Settings<typeof Oauth> & PolicySignInSettings, context: LoginContext): RequestStep
   oidc(settings: Settings<typeof Oidc> & PolicySignInSettings, context: LoginContext): RequestStep
-  /** `serviceName` names the service provider where its settings have no URLs; an empty key signs no requests. */
-  saml(settings: Settings<typeof Saml>, context: LoginContext, serviceName?: string): RequestStep
+  /**
+   * `serviceName` names the service provider where its settings have no URLs. An empty key signs no requests, unless
+   * `sign_requests` asks for the key of the account.
+   */
+  saml(
+    settings: Settings<typeof Saml> & { readonly sign_requests?: boolean },
+    context: LoginContext,
+    serviceName?: string,
+  ): RequestStep
 }
 
 /** The login service. Throws `ModuleConfigError` for an edge without one. */

@@ -108,13 +108,26 @@ function compileRules<P extends keyof PhaseSteps>(
     steps: actions.flatMap((action) => {
       const { type, ends } = action.action
       const context = contextOf([phase, name, type, action.source])
-      const step = located(compile(phase, action, context), placeOf(phase, index + 1, name, type))
+      const place = placeOf(phase, index + 1, name, type)
+      logWarning(action, place, context)
+      const step = located(compile(phase, action, context), place)
       if (phase !== 'on_http_request' && phase !== 'on_http_response') return [step]
       const record = recordStep({ endpoint: context.serviceName, phase, rule: index + 1, name, action: type })
       // Nothing runs after an action that ends the phase; others may have failed.
       return ends === 'always' ? [record, step] : [step, record]
     }),
   })) as Rules<P> | undefined
+}
+
+/** Binds have no place for a warning: the operator reads it once for each action. */
+function logWarning({ action, config }: PolicyAction, place: string, context: PolicyContext): void {
+  const warning = action.warningOf(config)
+  if (warning === undefined) return
+  const { log, accountId, serviceName: endpoint } = context
+  context.keepState('warning', () => {
+    log.warn({ accountId, endpoint, place, warning }, 'action of a traffic policy may not work as expected')
+    return {}
+  })
 }
 
 const placeOf = (phase: PhaseName, rule: number, name: string, action: string) =>

@@ -41,7 +41,7 @@ async function startEndpoint(
   })
   t.after(() => logins.close())
   const endpoint = await startPolicyEndpoint(t, JSON.stringify({ on_http_request: rules }), {
-    dependencies: { clock, logins, loginHost: { name: IDP, entry: logins.host } },
+    dependencies: { clock, log, logins, loginHost: { name: IDP, entry: logins.host } },
   })
   const visit = (cookies: readonly string[], path = '/', version: HttpVersion = 'HTTP/1.1') =>
     endpoint.ask({ path, headers: { cookie: cookies.join('; ') } }, version)
@@ -301,4 +301,26 @@ test('saml signs visitors in, and a later rule decides by their groups', async (
     assert.deepEqual([admitted.status, admitted.text], [200, 'ada-id'], version)
     assert.equal((await visit(others, '/', version)).status, 404, version)
   }
+})
+
+test('the log warns once of a SAML provider that wants signed requests', async (t) => {
+  const { metadata } = await createSamlProvider()
+  const idp_metadata = metadata.replace(
+    '<IDPSSODescriptor',
+    '<IDPSSODescriptor WantAuthnRequestsSigned="true"',
+  )
+  const warnings: Record<string, unknown>[] = []
+  const log = pino({}, { write: (line: string) => void warnings.push(JSON.parse(line)) })
+  const outbound = { fetch: () => Promise.reject(new Error('nothing is fetched')) }
+  const rules = [{ actions: [{ type: 'saml', config: { idp_metadata } }] }]
+
+  const { visit } = await startEndpoint(t, rules, { outbound, log })
+
+  assert.equal((await visit([])).status, 302)
+  const [warning, ...more] = warnings.filter(({ place }) => place !== undefined)
+  assert.deepEqual(
+    [warning?.place, warning?.endpoint, more],
+    ['on_http_request, rule 1 (saml)', POLICY_HOST, []],
+  )
+  assert.match(String(warning?.warning), /set sign_requests/)
 })

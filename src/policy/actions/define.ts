@@ -21,6 +21,8 @@ export interface Action<N extends string = string, C = unknown, P extends PhaseN
   continues(config: C): boolean
   /** Whether it keeps someone out with this configuration. */
   rejects(config: C): boolean
+  /** What may not work as expected with this configuration. */
+  warningOf(config: C): string | undefined
   /** An endpoint has one action at most that signs visitors in. */
   readonly signsIn: boolean
   /** It applies to all connections: its rule has no expressions, and a policy has one at most. */
@@ -39,6 +41,7 @@ type Defaults =
   | 'ends'
   | 'continues'
   | 'rejects'
+  | 'warningOf'
   | 'signsIn'
   | 'appliesToAll'
   | 'resultName'
@@ -54,6 +57,7 @@ export function defineAction<const N extends string, C, const P extends PhaseNam
     ends: 'never',
     continues: () => false,
     rejects: () => false,
+    warningOf: () => undefined,
     signsIn: false,
     appliesToAll: false,
     resultName: action.type.replaceAll('-', '_'),

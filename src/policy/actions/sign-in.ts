@@ -7,6 +7,7 @@ import {
   OAUTH_PROVIDERS,
   TOKEN_AUTH_METHODS,
   tokenAuthError,
+  wantsSignedRequests,
 } from '../../resources/endpoint-options.ts'
 import { BOOL, listOf as listType, STRING } from '../cel/types.ts'
 import {
@@ -218,6 +219,10 @@ export const saml = defineAction({
   phases: ['on_http_request'],
   ends: 'sometimes',
   rejects: () => true,
+  warningOf: ({ idp_metadata, sign_requests }) =>
+    !sign_requests && !idp_metadata.startsWith('http') && wantsSignedRequests(idp_metadata)
+      ? 'the identity provider wants signed requests, as its metadata says (WantAuthnRequestsSigned); set sign_requests and import the metadata of the service provider there again'
+      : undefined,
   signsIn: true,
   config: object({
     idp_metadata: described(
@@ -239,6 +244,10 @@ export const saml = defineAction({
     allow_idp_initiated: described(
       withDefault(flag, true),
       'false: sign-ins that start at the identity provider are rejected',
+    ),
+    sign_requests: described(
+      withDefault(flag, false),
+      'true: requests to the identity provider are signed, with a key whose certificate is in the metadata of the service provider',
     ),
     email_attribute: described(
       attributeName,

@@ -19,6 +19,15 @@ function declaredNamespace({ name, attributes }: XmlElement): string | undefined
   return attributes.get(colon === -1 ? 'xmlns' : `xmlns:${name.slice(0, colon)}`)
 }
 
+/** Whether an identity provider wants signed requests (SAML metadata, section 2.4.3). */
+export function wantsSignedRequests(xml: string): boolean {
+  return scanXml(xml, METADATA_LIMITS).some(
+    ({ localName, attributes }) =>
+      localName === 'IDPSSODescriptor' &&
+      ['true', '1'].includes(attributes.get('WantAuthnRequestsSigned') ?? ''),
+  )
+}
+
 /**
  * Returns what is wrong with the metadata of an identity provider. It rejects only what cannot be metadata at all; whether
  * everything a sign-in needs is present is checked on use. It scans the text once and builds no document, because it runs

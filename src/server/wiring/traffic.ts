@@ -55,6 +55,7 @@ import { ROLES, type ServerSettings } from '../settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
 import type { Background } from './background.ts'
 import { type Foundation, loadOrCreateSecret } from './foundation.ts'
+import { openRequestKeys } from './request-keys.ts'
 import { followTicketSecret } from './ticket-secret.ts'
 
 /** The edge, the registry, and the gateways that fill it. */
@@ -117,6 +118,7 @@ async function wireEdge(
     locate: (address) => toSessionLocation(ipData.lookUp(address)?.location),
     idpUrl: () => addresses.idpUrl,
     key: await loadOrCreateSecret(store, 'login.key'),
+    requestKey: openRequestKeys(store),
     oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
     onFailed: (accountId, object) =>
       events.emit({ type: 'sign_in_failed.v0', accountId, sequence: 1, object }),

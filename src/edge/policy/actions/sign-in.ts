@@ -183,7 +183,7 @@ export const openidConnect: Implementation<'openid-connect'> = {
 export const saml: Implementation<'saml'> = {
   on_http_request(config, context) {
     const { idp_metadata: metadata, nameid_format, force_authn, allow_idp_initiated } = config
-    const { email_attribute, name_attribute, groups_attribute } = config
+    const { email_attribute, name_attribute, groups_attribute, sign_requests } = config
     const isUrl = metadata.startsWith('http')
     const step = requireLogins(context).saml(
       {
@@ -196,8 +196,10 @@ export const saml: Implementation<'saml'> = {
         email_attribute,
         name_attribute,
         groups_attribute,
-        // A policy has no place for a key pair of its own.
+        // A policy has no place for a key pair of its own; the account has one.
         request_signing_key_pem: '',
+        // Only where it is set: sessions are valid for the settings that they began with.
+        ...(sign_requests && { sign_requests }),
         ...sessionSettings({ ...config, idle: config.idle_session_timeout }),
       } as never,
       context,
