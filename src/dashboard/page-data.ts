@@ -77,6 +77,8 @@ export interface PlatformInfo {
   readonly acme: boolean
   /** The private CA that signs certificates without a public one. */
   readonly ca_pem: string
+  /** Whether the server can use its database; otherwise what pages show may be out of date. */
+  readonly database: 'available' | 'unavailable'
 }
 
 /** The traffic of an account on one node since its start. */

@@ -1,4 +1,3 @@
-import type { Readiness } from '../api/index.ts'
 import { createStalenessMonitor } from '../store/index.ts'
 import type { Foundation } from './wiring/foundation.ts'
 
@@ -9,18 +8,21 @@ export type ProcessReadiness = ReturnType<typeof createReadiness>
 export function createReadiness(
   { store, clock, workers, carriesTraffic }: Foundation,
   isServing: () => boolean,
-): Readiness & { readonly stalenessMonitor: ReturnType<typeof createStalenessMonitor> } {
+) {
   const stalenessMonitor = createStalenessMonitor({ check: store.check, clock })
+  const database = () =>
+    stalenessMonitor.outage === undefined ? ('available' as const) : ('unavailable' as const)
   const serving = () => {
     if (!isServing()) throw new Error('The server is starting or stopping.')
     if (workers?.problem !== undefined) throw new Error(workers.problem)
     const { outage } = stalenessMonitor
     // Traffic goes on without the database; the API and jobs cannot.
     if (outage !== undefined && !carriesTraffic) throw outage
-    return { database: outage === undefined ? 'available' : 'unavailable' } as const
+    return { database: database() }
   }
   return {
     stalenessMonitor,
+    database,
     serving,
     async verify() {
       serving()

@@ -217,13 +217,27 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: ['check'],
-    help: 'check the public set-up: ports, DNS, certificates, clock',
+    help: 'check the public set-up: database, ports, DNS, certificates, clock',
     examples: ['adit server check --domain tunnel.example.com'],
     async run(_args, settings) {
       const { runCheck } = await import('./check/system-probes.ts')
       const { text, passed } = await runCheck(settings)
       print(text)
       if (!passed) throw new CommandFailure('The set-up is not complete; see above for what to do.')
+    },
+  },
+  {
+    words: ['migrate'],
+    help: 'create the tables of the database, or bring them up to date: for a user of PostgreSQL that owns them',
+    examples: ['ADIT_DATABASE_URL=postgres://adit_owner@localhost/adit adit server migrate'],
+    async run(_args, settings) {
+      await requireDatabase(settings)
+      const { migrateDatabase } = await loadStore()
+      const { databaseUrl: url, dataDir } = settings
+      const { before, after } = await migrateDatabase({ url, dataDir, log: silentLog })
+      const change =
+        before >= after ? 'were up to date' : `are at version ${after} now, and were at ${before}`
+      print(`The tables ${change}.`)
     },
   },
   {

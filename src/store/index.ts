@@ -54,7 +54,7 @@ export type {
 } from './name-claim-rules.ts'
 export { type NameClaimRows, openNameClaims } from './name-claims.ts'
 export { openNodes } from './nodes.ts'
-export { probePostgres } from './probe-postgres.ts'
+export { type PostgresProbe, probePostgres } from './probe-postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
 export { rotateMasterKey } from './rotate.ts'
 export { DATABASE_FILE } from './sqlite.ts'
@@ -102,6 +102,18 @@ export async function openStore(options: StoreOptions): Promise<DurableStore> {
   }
 }
 
+/** Creates the tables of a database, or brings them up to date; returns their versions before and after. */
+export async function migrateDatabase(
+  options: Pick<StoreOptions, 'url' | 'dataDir' | 'log'>,
+): Promise<{ before: number; after: number }> {
+  const engine = openEngine(options)
+  try {
+    return { before: await migrate(engine, migrations), after: migrations.at(-1)!.version }
+  } finally {
+    await engine.close()
+  }
+}
+
 /** What is missing in the embedded database of a data directory; undefined when it has all that it had confirmed. */
 export function describeLoss(dataDir: string): string | undefined {
   return findLoss(join(dataDir, DATABASE_FILE))
@@ -113,7 +125,7 @@ const DAMAGE_CHECK_INTERVAL_MS = 500
 const MIN_READERS = 2
 
 function openEngine(
-  { url, dataDir, log, sharedBy = 1 }: StoreOptions,
+  { url, dataDir, log, sharedBy = 1 }: Pick<StoreOptions, 'url' | 'dataDir' | 'log' | 'sharedBy'>,
   copy?: FallbackCopy,
 ): Engine & Migrator {
   if (url === undefined) return openSqlite(join(dataDir, DATABASE_FILE), log, copy)

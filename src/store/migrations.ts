@@ -1,9 +1,7 @@
-import { type Migration, TABLES } from './schema.ts'
+import { type Migration, TABLES, VERSIONS } from './schema.ts'
 import type { Dialect, Sql, SqlRecord } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 import { UnsupportedDatabase } from './unsupported-database.ts'
-
-const VERSIONS = 'schema_versions'
 
 /** The part of an engine that migrations use: one transaction at a time across all processes. */
 export interface Migrator {

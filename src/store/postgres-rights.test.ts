@@ -9,7 +9,14 @@ import { createTestDatabase } from '../../test/support/postgres.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
-import { type DurableStore, openStore, StoreUnavailable, UnsupportedDatabase } from './index.ts'
+import {
+  type DurableStore,
+  migrateDatabase,
+  openStore,
+  probePostgres,
+  StoreUnavailable,
+  UnsupportedDatabase,
+} from './index.ts'
 import { migrations } from './schema.ts'
 import { ACCOUNT, draft, put, write } from './testing/fixtures.ts'
 
@@ -130,4 +137,28 @@ test('tables of another application are left alone', async (t) => {
       return true
     })
   }
+})
+
+test('the rights that a user lacks are named, and what its owner has to do', async (t) => {
+  const { ownerUrl, userUrl, user } = await createDatabase(t)
+  const probe = async (url: string) => {
+    const result = await probePostgres(url)
+    assert.ok(typeof result === 'object', String(result))
+    return result
+  }
+  assert.partialDeepStrictEqual(await probe(userUrl), { needsMigration: true, mayMigrate: false })
+
+  const options = { url: ownerUrl, dataDir: createTempDir(), log: silentLog }
+  assert.deepEqual(await migrateDatabase(options), { before: 0, after: NEWEST })
+  assert.deepEqual(await migrateDatabase(options), { before: NEWEST, after: NEWEST })
+
+  const rights = { missingGrants: [], needsMigration: false }
+  assert.partialDeepStrictEqual(await probe(userUrl), { ...rights, mayMigrate: false, user })
+  assert.partialDeepStrictEqual(await probe(ownerUrl), { ...rights, mayMigrate: true })
+  await execute(ownerUrl, `REVOKE UPDATE, DELETE ON resources FROM ${user}`)
+  assert.deepEqual((await probe(userUrl)).missingGrants, [
+    `GRANT DELETE, UPDATE ON ALL TABLES IN SCHEMA public TO ${user};`,
+  ])
+  await execute(ownerUrl, 'REVOKE USAGE ON SCHEMA public FROM PUBLIC')
+  assert.deepEqual((await probe(userUrl)).missingGrants, [`GRANT USAGE ON SCHEMA public TO ${user};`])
 })

@@ -11,6 +11,9 @@ export interface Migration {
   statements(dialect: Dialect): readonly string[]
 }
 
+/** The table with the versions of all others. */
+export const VERSIONS = 'schema_versions'
+
 /** Every table in an order in which they can be filled; backups copy this list. */
 export const TABLES = [
   'resources',
@@ -33,6 +36,9 @@ export const TABLES = [
   'ip_data_chunks',
   'head',
 ] as const
+
+/** Tables of what runs now, which backups leave out. */
+export const TRANSIENT_TABLES = ['nodes', 'name_nodes'] as const
 
 /** The migrations in order of version. A released step is never edited: changes are new steps. */
 export const migrations: readonly Migration[] = [

@@ -142,6 +142,7 @@ test('views require a session and end when the server stops', async (t) => {
 
   assert.equal(status, 200)
   assert.equal(body.domain, 'adit.localhost')
+  assert.equal(body.database, 'available')
   assert.equal(body.agent_addr, platform.credentials.agent_addr)
   assert.match(body.ca_pem, /^-----BEGIN CERTIFICATE-----/)
   assert.doesNotMatch(JSON.stringify(body), /PRIVATE KEY/)

@@ -5,6 +5,7 @@ import { isWithin } from '../../base/domain.ts'
 import { isPublicAddress } from '../../base/outbound/public-address.ts'
 import { EXPIRY_WARNING_MS, type FileCertificate, type NameResolver } from '../../certs/index.ts'
 import { type DirectResponse, nameServerNames } from '../../dns/index.ts'
+import type { PostgresProbe } from '../../store/index.ts'
 import type { ServerSettings } from '../settings.ts'
 
 /** The result of one check of the path from a visitor to this server, with a remedy if it failed. */
@@ -408,27 +409,51 @@ async function checkAuthority(
   }
 }
 
-/** Whether the database accepts this server, and whether its clock agrees with the machine's. */
+/** Whether the database accepts this server and lets it do what it needs to, and whether its clock agrees with the machine's. */
 export async function checkDatabase(
-  probe: () => Promise<number | string>,
+  probe: () => Promise<PostgresProbe | string>,
   clock: Clock,
 ): Promise<CheckResult[]> {
-  const databaseTime = await probe()
-  if (typeof databaseTime === 'string')
+  const database = await probe()
+  if (typeof database === 'string')
     return [
       {
         check: 'database',
         state: 'failed',
-        detail: databaseTime,
+        detail: database,
         remedy:
           'Check that it runs and lets this machine in, and the user, password and database in --database-url.',
       },
     ]
-  const clockResult = compareClocks(databaseTime, clock)
   return [
-    { check: 'database', state: 'ok', detail: 'accepts this server' },
-    { ...clockResult, check: 'clock of the database' },
+    { check: 'database', ...checkRights(database) },
+    { ...compareClocks(database.time, clock), check: 'clock of the database' },
   ]
+}
+
+function checkRights({
+  user,
+  missingGrants,
+  needsMigration,
+  mayMigrate,
+}: PostgresProbe): Omit<CheckResult, 'check'> {
+  if (missingGrants.length > 0)
+    return {
+      state: 'failed',
+      detail: `the user ${user} lacks rights`,
+      remedy: `As the owner of the tables:\n${missingGrants.join('\n')}`,
+    }
+  if (mayMigrate) return { state: 'ok', detail: 'accepts this server' }
+  if (!needsMigration)
+    return {
+      state: 'ok',
+      detail: `accepts this server; ${user} may not change tables, as an upgrade may have to`,
+    }
+  return {
+    state: 'failed',
+    detail: `this release has to change tables, and the user ${user} may not`,
+    remedy: 'As the owner of the tables: adit server migrate --database-url URL',
+  }
 }
 
 function checkClock(response: Response, clock: Clock): CheckResult {

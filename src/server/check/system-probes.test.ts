@@ -36,6 +36,7 @@ test('the check reports the state of each link on a real machine', async (t) => 
     dnsCredentials: undefined,
     tlsCert: undefined,
     tlsKey: undefined,
+    databaseUrl: undefined,
   })
 
   assert.equal(passed, false)

@@ -8,7 +8,14 @@ import { ChallengeRecords, createResolver, readCertificateFiles } from '../../ce
 import { nameServerNames, queryServer } from '../../dns/index.ts'
 import { configureDnsProvider } from '../dns-provider.ts'
 import { certificatePaths, type ServerSettings } from '../settings.ts'
-import { type CheckedSettings, type CheckResult, checkNetwork, checkSetup, formatResults } from './check.ts'
+import {
+  type CheckedSettings,
+  type CheckResult,
+  checkDatabase,
+  checkNetwork,
+  checkSetup,
+  formatResults,
+} from './check.ts'
 
 type ProbedSettings = CheckedSettings &
   Pick<
@@ -17,9 +24,20 @@ type ProbedSettings = CheckedSettings &
   >
 
 /** Runs `adit server check` on this machine. */
-export async function runCheck(settings: ProbedSettings): Promise<{ text: string; passed: boolean }> {
-  const findings = await runChecks(settings, checkSetup)
+export async function runCheck(
+  settings: ProbedSettings & Pick<ServerSettings, 'databaseUrl'>,
+): Promise<{ text: string; passed: boolean }> {
+  const findings = [...(await runDatabaseCheck(settings)), ...(await runChecks(settings, checkSetup))]
   return { text: formatResults(findings), passed: findings.every(({ state }) => state !== 'failed') }
+}
+
+/** Runs the checks of the PostgreSQL database, if there is one. */
+export async function runDatabaseCheck({
+  databaseUrl,
+}: Pick<ServerSettings, 'databaseUrl'>): Promise<CheckResult[]> {
+  if (databaseUrl === undefined) return []
+  const { probePostgres } = await import('../../store/index.ts')
+  return checkDatabase(() => probePostgres(databaseUrl), systemClock)
 }
 
 /** Runs the checks that need no running server. */

@@ -92,13 +92,10 @@ async function checkMachine(
   { yes, interactive, isRunning }: { yes: boolean; interactive: boolean; isRunning: boolean },
   print: (text: string) => void,
 ): Promise<void> {
-  const { runNetworkChecks } = await import('../check/system-probes.ts')
-  const { checkDatabase, formatResults } = await import('../check/check.ts')
-  const { probePostgres } = await import('../../store/index.ts')
-  const { databaseUrl } = settings
+  const { runDatabaseCheck, runNetworkChecks } = await import('../check/system-probes.ts')
+  const { formatResults } = await import('../check/check.ts')
   const ports = isRunning ? [] : await checkFreePorts(settings)
-  const database =
-    databaseUrl === undefined ? [] : await checkDatabase(() => probePostgres(databaseUrl), systemClock)
+  const database = await runDatabaseCheck(settings)
   const network = await runNetworkChecks(settings)
   print(formatResults([...ports, ...database, ...network]))
   const files = network.find(({ check }) => check === CERTIFICATE_FILES)

@@ -97,6 +97,7 @@ export function wireControl(
       ssh_addr: addresses.ssh,
       acme: settings.acmeDirectory !== undefined,
       ca_pem: foundation.authority.certificatePem,
+      database: readiness.database(),
     }),
   })
   return { api, probes: createProbeListener(api.probes), changes }

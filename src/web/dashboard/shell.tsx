@@ -3,17 +3,30 @@ import { useKeys } from '../shared/use-keys.ts'
 import { Brand } from './brand.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { Help } from './help.tsx'
-import { Button, ButtonLink, EmptyState, Loading, notify, Page, StrokeIcon, Toast } from './kit/index.ts'
+import {
+  Button,
+  ButtonLink,
+  EmptyState,
+  Loading,
+  Notice,
+  notify,
+  Page,
+  StrokeIcon,
+  Toast,
+  useApi,
+} from './kit/index.ts'
 import { Navigation, PageTabs, ThemeSwitch } from './navigation.tsx'
 import { useOpenApi } from './openapi.ts'
 import type { PageEntry, PageProps } from './page-contracts.ts'
 import { SEARCH_ICON } from './page-icons.ts'
+import type { PlatformInfo } from './pages/platform.ts'
 import { pages } from './pages.ts'
 import { go, matchPath, type PageLocation, usePageLocation } from './route.ts'
 import { SearchDialog } from './search-dialog.tsx'
 import { useCanChangeAt, useSession } from './session.ts'
 
 const GO_TIMEOUT_MS = 1500
+const DATABASE_CHECK_MS = 10_000
 const IS_MAC = /Mac|iP(hone|ad)/.test(navigator.platform)
 
 /** Page components, loaded on first use to keep the initial bundle small. */
@@ -116,6 +129,7 @@ export function Shell() {
       </aside>
       <main ref={main} id="main" tabIndex={-1}>
         {match && <PageTabs current={match.page} />}
+        <DatabaseNotice />
         <ErrorBoundary key={location.path}>
           <Suspense fallback={<Loading />}>
             {match && PageComponent ? (
@@ -132,6 +146,17 @@ export function Shell() {
       {search && <SearchDialog onClose={() => setSearch(false)} />}
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
+  )
+}
+
+/** Says that what pages show may be out of date. */
+function DatabaseNotice() {
+  const { value } = useApi<PlatformInfo>('/dashboard/api/platform', { everyMs: DATABASE_CHECK_MS })
+  if (value?.database !== 'unavailable') return null
+  return (
+    <Notice kind="warn">
+      The server cannot use its database: changes are rejected, and what you see may be out of date.
+    </Notice>
   )
 }
 
