@@ -19,6 +19,11 @@ export function switchTarget(callbackPath: string, returnTo: string): string {
   return `${target}${new URLSearchParams({ return: returnTo })}`
 }
 
+/** The target that signs out, beside this callback path. */
+export function logoutTarget(callbackPath: string): string {
+  return callbackPath === CALLBACK_PATH ? LOGOUT_PATH : `${callbackPath}?${LOGOUT_QUERY}`
+}
+
 /** What a request target asks of the sign-in itself; undefined for one of the service. */
 export function readSignInTarget(target: string): 'callback' | 'logout' | 'switch' | undefined {
   const end = target.indexOf('?')

@@ -51,6 +51,8 @@ async function createOpenidClient(keycloak: Keycloak, { idpUrl }: ProtectedPages
     clientId,
     secret,
     redirectUris: [`${idpUrl}/oauth2/callback`],
+    // The redirect URIs, after a sign-out too.
+    attributes: { 'post.logout.redirect.uris': '+' },
     protocolMappers: [GROUPS_CLAIM, ROLES_CLAIM],
   })
   return { realm, oidc: { issuer: realm.issuer, client_id: clientId, client_secret: secret } }
@@ -76,8 +78,8 @@ test('Keycloak', { skip: reasonWithoutKeycloak || missingPrograms('chromium-head
     assert.deepEqual(user, { name: 'Ada Łovelace', email: 'ada@example.com', groups: '/staff/editors' })
 
     await page.goto(`${url}/auth/logout`)
-    await page.locator('#kc-logout').click()
-    await waitForText(page, 'You are logged out')
+    await waitForText(page, 'You are signed out')
+    assert.equal(page.url(), `${url}/auth/logout`)
     await page.goto(url)
     await waitForSignInForm(page)
   })
@@ -124,8 +126,8 @@ test('Keycloak', { skip: reasonWithoutKeycloak || missingPrograms('chromium-head
     await waitForText(other, 'Not for you')
 
     await page.goto(`${url}/auth/logout`)
-    await page.locator('#kc-logout').click()
-    await waitForText(page, 'You are logged out')
+    await waitForText(page, 'You are signed out')
+    assert.equal(page.url(), `${url}/auth/logout`)
     await page.goto(url)
     await waitForSignInForm(page)
   })

@@ -269,10 +269,13 @@ for (const [name, published] of Object.entries({
 
 test('rp-init-logout: the relying party redirects to the end_session_endpoint', async (t) => {
   const { createSignIn, attempt, issuer } = await start(t)
-  const { identity } = await attempt()
+  const { identity, grant } = await attempt()
 
-  const url = new URL((await createSignIn().logoutUrl?.(identity)) ?? '')
+  const url = new URL(
+    (await createSignIn().logoutUrl?.(identity, { idToken: grant.logoutHint, state: 'back' })) ?? '',
+  )
 
   assert.equal(`${url.origin}${url.pathname}`, `${issuer}/end`)
   assert.equal(url.searchParams.get('client_id'), 'app')
+  assert.equal(url.searchParams.get('id_token_hint'), grant.tokens.identity_token)
 })

@@ -105,6 +105,28 @@ test('signing out ends the session even for a copy of the cookie', async (t) => 
   assert.equal((await thief.once(url)).status, 302)
 })
 
+test('a person who signs out at the provider too comes back to the application', async (t) => {
+  const { platform, url } = await startProtectedRoute(t)
+  const browser = new CookieClient(platform)
+  await signIn(browser, url)
+
+  const asked = await browser.get(`${url}/auth/logout`)
+  const [, action = ''] = /action="([^"]+)"/.exec(asked.text) ?? []
+  const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(asked.text) ?? []
+  const confirmed = await browser.once(action, {
+    method: 'POST',
+    body: new URLSearchParams({ xsrf, logout: 'yes' }).toString(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  })
+  await confirmed.text()
+  const page = await browser.get(confirmed.headers.get('location') ?? '')
+
+  assert.equal(page.status, 200, page.text)
+  assert.equal(page.way.at(-1), `${url}/auth/logout`)
+  assert.match(page.text, /You are signed out/)
+  assert.match((await browser.get(url)).text, /name="login"/, 'the provider asks who it is')
+})
+
 test('a callback in another browser, a replayed one and an invented one sign nobody in', async (t) => {
   const { platform, url } = await startProtectedRoute(t)
   const browser = new CookieClient(platform)

@@ -42,6 +42,7 @@ export async function startProvider(
       client_id,
       client_secret: CLIENT_SECRET,
       redirect_uris: [redirectUri],
+      post_logout_redirect_uris: [redirectUri],
       grant_types: ['authorization_code', 'refresh_token'],
     })),
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },

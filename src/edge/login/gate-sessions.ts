@@ -8,6 +8,7 @@ import type { GateOptions } from './gate-options.ts'
 import { createIdentityFields } from './identity-fields.ts'
 import { revokeEverywhere } from './login-store.ts'
 import {
+  addLogoutHint,
   openTokens,
   type StoredTokens,
   sealTokens,
@@ -138,6 +139,10 @@ export class GateSessions {
 
   /** What of the tokens of a provider is stored with a session; undefined when nothing is. */
   selectTokens(grant: TokenGrant): StoredTokens | undefined {
+    return addLogoutHint(this.#selectTokens(grant), grant.logoutHint)
+  }
+
+  #selectTokens(grant: TokenGrant): StoredTokens | undefined {
     const { requiredTokens, recheckSeconds } = this.#options
     const nowSeconds = this.#nowSeconds()
     if (recheckSeconds > 0) {
@@ -145,6 +150,12 @@ export class GateSessions {
       if (tokens.refresh_token !== undefined) return tokens
     }
     return requiredTokens.length > 0 ? toStoredTokens(grant, requiredTokens, nowSeconds) : undefined
+  }
+
+  /** The ID token that the provider of a session wants to see when it ends; undefined when none is stored. */
+  logoutHint(found: CachedSession, cookies: Cookies): string | undefined {
+    const { logout_hint, identity_token } = this.#openTokens(found, cookies)
+    return logout_hint ?? identity_token
   }
 
   #openTokens(cachedSession: CachedSession, cookies: Cookies): StoredTokens {
@@ -196,7 +207,7 @@ export class GateSessions {
   /** The fields that set the cookies of tokens, or delete those of earlier ones when they are too large. */
   formatTokens(exchange: Exchange, session: Session, tokens: StoredTokens | undefined): string {
     const { log, scopeId, seal } = this.#options
-    if (session.tokens === undefined) return ''
+    if (session.tokens === undefined && tokens === undefined) return ''
     const sealed = tokens && sealTokens(seal, session.id, tokens)
     if (sealed !== undefined)
       return this.#cookies.formatTokens(exchange, sealed, this.#cookieSeconds(session))

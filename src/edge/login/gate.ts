@@ -17,6 +17,7 @@ import { withTimeout } from './provider-fetch.ts'
 import type { StoredTokens, TokenGrant } from './provider-tokens.ts'
 import { sanitizeReturnPath, toLocation } from './return-to.ts'
 import type { Session, SessionEnd } from './session.ts'
+import type { CachedSession } from './session-cookie-cache.ts'
 import { labelOf, type SignIn, SignInError } from './sign-in.ts'
 import { describePlace } from './started-session.ts'
 import { MAX_STATE_SECONDS, type SignInState, type Ticket } from './tickets.ts'
@@ -178,18 +179,29 @@ export function createGate(options: GateOptions): Gate {
     }
   }
 
-  async function providerLogoutUrl({ identity }: Session): Promise<string | undefined> {
-    const url = signIn.logoutUrl?.(identity) ?? Promise.resolve(undefined)
+  /** Where the visitor goes on to sign out at the provider, which leads back here. */
+  async function providerLogoutUrl(
+    exchange: Exchange,
+    found: CachedSession,
+    cookies: Cookies,
+  ): Promise<string | undefined> {
+    const [origin, path] = [requestOrigin(exchange), selectCallbackPath(exchange)]
+    const signOut = {
+      idToken: sessions.logoutHint(found, cookies),
+      state: tickets.sealSignOut({ scopeId, origin, path }),
+    }
+    const url = signIn.logoutUrl?.(found.session.identity, signOut) ?? Promise.resolve(undefined)
     return withTimeout(url, options.providerTimeoutMs).catch(() => undefined)
   }
 
   async function logout(exchange: Exchange): Promise<EdgeResponse> {
-    const found = sessions.find(exchange, new Cookies(exchange))?.session
-    const session = found !== undefined && sessions.isAlive(found) ? found : undefined
+    const cookies = new Cookies(exchange)
+    const found = sessions.find(exchange, cookies)
+    const live = found !== undefined && sessions.isAlive(found.session) ? found : undefined
     const expiredCookies = gateCookies.expireSession(exchange)
-    if (session !== undefined) await sessions.revoke(session)
+    if (live !== undefined) await sessions.revoke(live.session)
     // The local session has ended even when the provider cannot be reached.
-    const providerUrl = session && (await providerLogoutUrl(session))
+    const providerUrl = live && (await providerLogoutUrl(exchange, live, cookies))
     if (providerUrl !== undefined) return redirect(303, providerUrl, expiredCookies)
     return {
       status: 200,

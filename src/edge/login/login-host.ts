@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange.ts'
 import { holdBody } from '../held-body.ts'
 import type { RequestStep } from '../module.ts'
 import { type EdgeResponse, redirect } from '../response.ts'
-import { switchTarget } from '../sign-in-target.ts'
+import { logoutTarget, switchTarget } from '../sign-in-target.ts'
 import { createCounters, type HttpEntry, type HttpRoute } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 import { createAccountTraffic } from '../traffic.ts'
@@ -20,7 +20,13 @@ import { toLocation } from './return-to.ts'
 import type { SamlServiceProvider } from './saml.ts'
 import { SignInError } from './sign-in.ts'
 import { describePlace } from './started-session.ts'
-import { MAX_STATE_SECONDS, type SignInOrigin, type SignInState, type Tickets } from './tickets.ts'
+import {
+  MAX_STATE_SECONDS,
+  type SignInOrigin,
+  type SignInState,
+  type SignOutState,
+  type Tickets,
+} from './tickets.ts'
 
 // The largest SAML message in base64, with room for percent-encoding and RelayState.
 const MAX_FORM_BYTES = 256 * 1024
@@ -59,6 +65,8 @@ export function createLoginHost(options: {
     if (url === null) throw edgeError('endpoint_not_found', exchange.head.host)
     if (isProviderCallback(url.pathname)) {
       if (method !== 'GET') throw edgeError('method_refused', method)
+      const signOut = tickets.openSignOut(url.searchParams.get('state') ?? '')
+      if (signOut !== undefined) return redirect(303, signedOutUrl(exchange.core, signOut))
       return redirect(303, await redeemCode(exchange.core, url))
     }
     const [, name, endpoint] = SAML_PATH.exec(url.pathname) ?? []
@@ -108,6 +116,13 @@ export function createLoginHost(options: {
       const tokens = selectTokens(grant)
       return tickets.ticketUrl(state, identity, { returnTo: state.returnTo ?? '', ...(tokens && { tokens }) })
     })
+  }
+
+  /** Where a visitor goes on who has signed out at the provider: the page that says so. */
+  function signedOutUrl(core: Core, state: SignOutState): string {
+    const { origin, path, scopeId } = state
+    if (findGate(core, state)?.gate.scopeId !== scopeId) throw new SignInError('settings_changed')
+    return toLocation(origin, logoutTarget(path))
   }
 
   /** Consumes a SAML response; returns where the visitor goes on. */

@@ -319,12 +319,23 @@ test('a new key is fetched when a token names it, and unknown keys cost one requ
 })
 
 test('sign-out redirects to the provider if it has an end_session_endpoint', async (t) => {
-  const { createSignIn, behaviour, issuer } = await start(t)
-  const identity = { id: 'ada', name: '', email: '', groups: [], claims: {} }
+  const { createSignIn, attempt, behaviour, issuer } = await start(t)
+  const { identity, grant, redirectUri } = await attempt()
 
-  assert.equal(await createSignIn().logoutUrl?.(identity), `${issuer}/end?client_id=app`)
+  const url = new URL(
+    (await createSignIn().logoutUrl?.(identity, { idToken: grant.logoutHint, state: 'back' })) ?? '',
+  )
+
+  assert.equal(`${url.origin}${url.pathname}`, `${issuer}/end`)
+  assert.deepEqual(Object.fromEntries(url.searchParams), {
+    id_token_hint: grant.tokens.identity_token,
+    post_logout_redirect_uri: redirectUri,
+    state: 'back',
+    client_id: 'app',
+  })
   behaviour.description = { end_session_endpoint: undefined }
-  assert.equal(await createSignIn().logoutUrl?.(identity), undefined)
+  assert.equal(await createSignIn().logoutUrl?.(identity, { idToken: undefined, state: 'back' }), undefined)
+  assert.equal((await attempt()).grant.logoutHint, undefined, 'nothing is stored for it')
 })
 
 test('a renewed ID token has to be valid and for the same person', async (t) => {

@@ -138,7 +138,12 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         ...claims,
       })
       requireAllowed(identity, allow)
-      return { identity, grant: readGrant(tokens) }
+      const endsSessions = config.serverMetadata().end_session_endpoint !== undefined
+      const grant = readGrant(tokens)
+      return {
+        identity,
+        grant: { ...grant, ...(endsSessions && tokens.id_token && { logoutHint: tokens.id_token }) },
+      }
     },
 
     async renew(refreshToken, { id }) {
@@ -168,10 +173,15 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       return confirmed
     },
 
-    async logoutUrl() {
+    async logoutUrl(_identity, { idToken, state }) {
       const config = await loadConfiguration()
       if (config.serverMetadata().end_session_endpoint === undefined) return undefined
-      return client.buildEndSessionUrl(config, {}).href
+      return client.buildEndSessionUrl(config, {
+        ...(idToken !== undefined && { id_token_hint: idToken }),
+        // The same address as for the sign-in, so that there is one to register.
+        post_logout_redirect_uri: `${options.idpUrl()}${callbackPath(config)}`,
+        state,
+      }).href
     },
   }
 }

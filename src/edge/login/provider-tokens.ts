@@ -21,6 +21,8 @@ export interface TokenGrant {
   readonly tokens: ProviderTokens & { readonly access_token: string }
   /** Those of a verified ID token, if there was one. */
   readonly claims: Readonly<Record<string, unknown>> | undefined
+  /** The ID token that the provider wants to see at a sign-out; absent where it has no such thing. */
+  readonly logoutHint?: string
   /** Seconds for which a token is valid; absent where the provider does not say. */
   readonly lifetimes: { readonly [N in ExpiringToken]?: number }
 }
@@ -30,7 +32,12 @@ export interface StoredTokens extends ProviderTokens {
   readonly issued_at?: number
   /** Absent where no stored token is known to expire, or there is no refresh token. */
   readonly renew_at?: number
+  /** The ID token for a sign-out at the provider, unless that is stored as `identity_token` or too large. */
+  readonly logout_hint?: string
 }
+
+/** A longer ID token is no hint for a sign-out: it would be in every request of its session. */
+const MAX_LOGOUT_HINT_LENGTH = 2048
 
 /** How long before its end a token is renewed, so that an upstream has time to use it. */
 const RENEWAL_MARGIN_SECONDS = 60
@@ -86,6 +93,23 @@ export function toStoredTokens(
     ...(lifetime < Number.POSITIVE_INFINITY && { renew_at: nowSeconds + delay }),
   }
   return fitsCookies(JSON.stringify(renewable)) ? renewable : named
+}
+
+/** The same tokens with the hint for a sign-out, if there is room for it. */
+export function addLogoutHint(
+  tokens: StoredTokens | undefined,
+  hint: string | undefined,
+): StoredTokens | undefined {
+  if (hint === undefined || hint.length > MAX_LOGOUT_HINT_LENGTH || tokens?.identity_token !== undefined)
+    return tokens
+  const complete = { ...tokens, logout_hint: hint }
+  return fitsCookies(JSON.stringify(complete)) ? complete : tokens
+}
+
+/** The same tokens without the hint for a sign-out, which is worth less than a name or a group. */
+export function dropLogoutHint(tokens: StoredTokens): StoredTokens | undefined {
+  const { logout_hint: _, ...rest } = tokens
+  return Object.keys(rest).length === 0 ? undefined : rest
 }
 
 /** Seals tokens for one owner, such as a session; undefined when they are too large for cookies. */

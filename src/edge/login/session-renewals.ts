@@ -6,7 +6,7 @@ import { fitIdentity, fitsCookie } from './identity-size.ts'
 import type { LoginStore } from './login-store.ts'
 import { describeFailure } from './provider-errors.ts'
 import { withTimeout } from './provider-fetch.ts'
-import { type StoredTokens, type TokenGrant, toStoredTokens } from './provider-tokens.ts'
+import { addLogoutHint, type StoredTokens, type TokenGrant, toStoredTokens } from './provider-tokens.ts'
 import type { Session } from './session.ts'
 import { GrantRevoked, isUnreachable, type SignIn, SignInError } from './sign-in.ts'
 
@@ -145,13 +145,14 @@ export class SessionRenewals {
       const renewing = signIn.renew(tokens.refresh_token, session.identity)
       const grant = await withTimeout(renewing, this.#providerTimeoutMs)
       // A provider may keep the refresh token, and leave out the ID token.
-      const { issued_at: _, renew_at: __, ...earlier } = tokens
-      renewal.tokens = toStoredTokens(
+      const { issued_at: _, renew_at: __, logout_hint, ...earlier } = tokens
+      const renewed = toStoredTokens(
         { lifetimes: grant.lifetimes, tokens: { ...earlier, ...grant.tokens } },
         session.tokens ?? [],
         // Later than those before, also by the clock of another node.
         Math.max(this.#nowSeconds(), (tokens.issued_at ?? 0) + 1),
       )
+      renewal.tokens = addLogoutHint(renewed, logout_hint)
       if (isCheckDue) renewal.session = await this.#confirm(session, grant, signIn)
       renewal.failures = 0
     } catch (error) {

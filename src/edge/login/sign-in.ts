@@ -50,6 +50,14 @@ export interface BeginOptions {
   readonly switchesAccount?: boolean
 }
 
+/** A sign-out that goes on at the provider. */
+export interface SignOut {
+  /** The ID token of the session, where it is stored. */
+  readonly idToken: string | undefined
+  /** Returns with the visitor. */
+  readonly state: string
+}
+
 /** One sign-in protocol with its settings. */
 export interface SignIn {
   /** A label for events, such as the client id. */
@@ -75,7 +83,7 @@ export interface SignIn {
    */
   identify(grant: TokenGrant, identity: Identity): Promise<Identity>
   /** Where to continue for a sign-out at the provider, if it supports that. */
-  logoutUrl?(identity: Identity): Promise<string | undefined>
+  logoutUrl?(identity: Identity, signOut: SignOut): Promise<string | undefined>
   /** Whether the provider has signed this person out since then (wall-clock seconds). */
   signedOutSince?(identity: Identity, since: number): boolean
 }

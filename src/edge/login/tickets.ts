@@ -4,7 +4,7 @@ import type { Logger } from '../../base/log.ts'
 import { MAX_TARGET_BYTES } from '../message/request-head.ts'
 import { CALLBACK_PATH, CALLBACK_QUERY } from '../sign-in-target.ts'
 import { fitIdentity, fitsCookie, MAX_IDENTITY_BYTES } from './identity-size.ts'
-import { openTokens, type StoredTokens, sealTokens } from './provider-tokens.ts'
+import { dropLogoutHint, openTokens, type StoredTokens, sealTokens } from './provider-tokens.ts'
 import { toLocation } from './return-to.ts'
 import { decryptScoped, encryptScoped } from './scoped-seal.ts'
 import type { Seal } from './seal.ts'
@@ -43,6 +43,9 @@ export interface SignInState extends SignInOrigin {
   readonly returnTo?: string
 }
 
+/** A sign-out that the provider completes. It passes through the provider sealed, as OpenID `state`. */
+export type SignOutState = Pick<SignInOrigin, 'scopeId' | 'origin' | 'path'>
+
 /** A verified identity on its way from the login host to the gate. */
 export interface Ticket extends Omit<SignInOrigin, 'path'> {
   readonly id: string
@@ -62,6 +65,9 @@ export interface Tickets {
   sealState(state: SignInState): string
   /** Undefined for text that is no state of this platform. */
   openState(text: string): SignInState | undefined
+  sealSignOut(state: SignOutState): string
+  /** Undefined for text that is no sign-out of this platform. */
+  openSignOut(text: string): SignOutState | undefined
   /** The URL that returns the visitor to the gate with a ticket, and with tokens unless they are too large. */
   ticketUrl(
     origin: SignInOrigin,
@@ -87,6 +93,10 @@ export function createTickets({ seal, clock, log }: { seal: Seal; clock: Clock; 
 
     openState: (text) => decryptScoped<SignInState>(seal, 'state', text),
 
+    sealSignOut: (state) => encryptScoped(seal, 'sign-out', state),
+
+    openSignOut: (text) => decryptScoped<SignOutState>(seal, 'sign-out', text),
+
     ticketUrl(
       { scopeId, version, origin, path, signInId, browser },
       identity,
@@ -110,7 +120,10 @@ export function createTickets({ seal, clock, log }: { seal: Seal; clock: Clock; 
         const query = `${marker}ticket=${encryptScoped(seal, 'ticket', fitted)}${suffix}`
         return toLocation(origin, `${path}?${query}`)
       }
-      const sealedTokens = tokens && sealTokens(seal, ticket.id, tokens)
+      const complete = format(MAX_IDENTITY_BYTES, tokens && sealTokens(seal, ticket.id, tokens))
+      if (complete.length <= MAX_URL_LENGTH) return complete
+      const needed = tokens && dropLogoutHint(tokens)
+      const sealedTokens = needed && sealTokens(seal, ticket.id, needed)
       const url = format(MAX_IDENTITY_BYTES, sealedTokens)
       if (url.length <= MAX_URL_LENGTH) return url
       // Tokens that a policy needs are worth more than groups that it has checked already.

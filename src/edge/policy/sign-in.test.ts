@@ -123,6 +123,8 @@ test('a policy reads the tokens of the provider, which only its own session open
 
 test('tokens are kept only for a policy that reads them, and upstreams do not get them', async (t) => {
   const unread = await start(t, {})
+  // One with a sign-out of its own wants to see the ID token then.
+  unread.behaviour.description = { end_session_endpoint: undefined }
   unread.behaviour.token = giveTokens('the-access-token')
   const addHeader = { headers: { 'x-upstream': '${actions.ngrok.oidc.refresh_token}' } }
   const read = await start(t, {}, { laterRules: [{ actions: [{ type: 'add-headers', config: addHeader }] }] })

@@ -65,8 +65,8 @@ export async function startOpenidPages(
   let codes = 0
 
   /** Signs Ada in; returns her cookies. */
-  async function signIn(host = HOST): Promise<string[]> {
-    const begun = await visit([], { host })
+  async function signIn(host = HOST, page = '/'): Promise<string[]> {
+    const begun = await visit([], { host, path: page })
     const { searchParams } = new URL(String(begun.headers.location))
     observed.nonce = searchParams.get('nonce') ?? ''
     const callback = new URL(searchParams.get('redirect_uri')!).pathname
