@@ -88,6 +88,9 @@ export interface StartedSession {
   /** The scope of its revocations, and the subject that stands for the person there. */
   readonly scopeId: string
   readonly person: string
+  /** The application at its provider and the session there, where the provider reports sign-outs by these. */
+  readonly client?: string
+  readonly providerSession?: string
   /** The subject that stands for the person in revocations of the whole account. */
   readonly user: string
   readonly profile: UserProfile

@@ -103,22 +103,28 @@ export function openApplicationSessions({ engine, inTransaction }: DurableStore)
   }
 }
 
-async function isRevoked(sql: Sql, { id, account, scopeId, person, user, startedAt }: StartedSession) {
+async function isRevoked(sql: Sql, session: StartedSession) {
+  const { id, account, scopeId, person, user, client = null, providerSession = null, startedAt } = session
   const row = await sql.get(
     `SELECT 1 AS revoked FROM login_endings
-     WHERE at >= ? AND ((place = ? AND subject IN (?, ?)) OR (place = ? AND subject = ?))`,
+     WHERE at >= ? AND ((place = ? AND subject IN (?, ?)) OR (place = ? AND subject = ?)
+       OR (place = ? AND subject IN (?, ?)))`,
     startedAt,
     scopeId,
     id,
     person,
     account,
     user,
+    client,
+    person,
+    providerSession,
   )
   return row !== undefined
 }
 
 async function insertSession(sql: Sql, session: StartedSession): Promise<void> {
   const { id, account, scopeId, person, user, profile, details, startedAt, endsAt, expiresAt } = session
+  const { client = null, providerSession = null } = session
   await sql.run(
     `INSERT INTO application_users (account, id, subject, profile, created_at, last_login, last_active)
      VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -134,12 +140,14 @@ async function insertSession(sql: Sql, session: StartedSession): Promise<void> {
   )
   await sql.run(
     `INSERT INTO application_sessions
-     (account, id, user_id, place, person, details, created_at, last_active, ends_at, expires_at)
-     SELECT account, ?, id, ?, ?, ?, ?, ?, ?, ? FROM application_users WHERE account = ? AND subject = ?
+     (account, id, user_id, place, person, client, provider_session, details, created_at, last_active, ends_at, expires_at)
+     SELECT account, ?, id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM application_users WHERE account = ? AND subject = ?
      ON CONFLICT (account, id) DO NOTHING`,
     id,
     scopeId,
     person,
+    client,
+    providerSession,
     JSON.stringify(details),
     startedAt,
     startedAt,

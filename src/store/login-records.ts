@@ -34,6 +34,14 @@ const UNUSED_USER = `last_active <= ? AND NOT EXISTS
   (SELECT 1 FROM application_sessions AS session
    WHERE session.account = application_users.account AND session.user_id = application_users.id)`
 
+/** The columns of sessions that the scope and the subject of a revocation may name. */
+const ENDED_SESSIONS = [
+  ['place', 'id'],
+  ['place', 'person'],
+  ['client', 'person'],
+  ['client', 'provider_session'],
+] as const
+
 /** Opens the log-in records of a store. */
 export function openLoginRecords({ query, inTransaction }: DurableStore): LoginRecords {
   return {
@@ -111,9 +119,9 @@ export async function addRevocation(
     expiresAt,
     number,
   )
-  for (const column of ['id', 'person'])
+  for (const [scope, column] of ENDED_SESSIONS)
     await sql.run(
-      `DELETE FROM application_sessions WHERE place = ? AND ${column} = ? AND created_at <= ?`,
+      `DELETE FROM application_sessions WHERE ${scope} = ? AND ${column} = ? AND created_at <= ?`,
       scopeId,
       subject,
       latestStart,

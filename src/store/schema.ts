@@ -206,4 +206,14 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX application_sessions_expired ON application_sessions (expires_at)',
     ],
   },
+  {
+    version: 11,
+    compatibleFrom: 1,
+    statements: ({ text }) => [
+      `ALTER TABLE application_sessions ADD COLUMN client ${text}`,
+      `ALTER TABLE application_sessions ADD COLUMN provider_session ${text}`,
+      'CREATE INDEX application_sessions_by_client_person ON application_sessions (client, person)',
+      'CREATE INDEX application_sessions_by_provider_session ON application_sessions (client, provider_session)',
+    ],
+  },
 ]

@@ -131,7 +131,8 @@ const kinds = {
     error: 'login_failed',
     cause: 'A sign-out message of the provider is not signed, not valid, or was used before.',
     visitor: 'the sign-out message was not valid; it has to be signed and can be used once',
-    owner: 'Let the provider sign its sign-out messages.',
+    owner:
+      'Let a SAML provider sign its sign-out messages. For OpenID compare `issuer` and `client_id`, and set the clocks of this server and of the provider (NTP).',
     log: 'warn',
   },
 

@@ -179,7 +179,7 @@ export class GateSessions {
       readonly follows: SessionEnd | undefined
     },
   ): string {
-    const { accountId, clock, requiredTokens, recheckSeconds, locate, store } = this.#options
+    const { accountId, clock, requiredTokens, recheckSeconds, locate, store, signIn } = this.#options
     const { provider, origin, follows } = context
     const nowSeconds = this.#nowSeconds()
     const user = toUserSubject(provider.url, identity.id)
@@ -198,8 +198,17 @@ export class GateSessions {
       seen: nowSeconds,
     }
     const lifetime = this.#lifetime
+    const { revocationScope } = signIn
     store.recordSession(
-      describeSession(exchange, session, { accountId, user, provider, origin, lifetime, locate }),
+      describeSession(exchange, session, {
+        accountId,
+        user,
+        provider,
+        origin,
+        lifetime,
+        locate,
+        revocationScope,
+      }),
     )
     return this.formatSession(exchange, session) + this.formatTokens(exchange, session, tokens)
   }

@@ -23,6 +23,7 @@ import { ModuleConfigError } from '../modules/context.ts'
 import type { LoginContext, Logins, PolicySignInSettings } from '../modules/login.ts'
 import type { HttpEntry } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
+import { BackchannelLogout } from './backchannel-logout.ts'
 import { createCallbackLimit } from './callback-limit.ts'
 import { type FailedSignIn, FailureLog, type OnFailedSignIn } from './failure-log.ts'
 import { createGate, type Gate } from './gate.ts'
@@ -31,7 +32,7 @@ import { createLoginHost } from './login-host.ts'
 import type { LoginStore } from './login-store.ts'
 import { createOauthSignIn } from './oauth.ts'
 import { getProvider, type OauthEndpoints, type OauthProviderName } from './oauth-providers.ts'
-import { createOidcSignIn } from './oidc.ts'
+import { CLOCK_SKEW_SECONDS, createOidcSignIn } from './oidc.ts'
 import { PROVIDER_TIMEOUT_MS } from './provider-fetch.ts'
 import { ReplayGuard } from './replay-guard.ts'
 import { type Revocation, Revocations } from './revocations.ts'
@@ -39,7 +40,7 @@ import { createSamlServiceProvider, type SamlServiceProvider } from './saml.ts'
 import { createSamlWorkers } from './saml-pool.ts'
 import type { LoadRequestKey } from './saml-writer.ts'
 import { createSeal } from './seal.ts'
-import type { SessionSettings, SharedSessions } from './session.ts'
+import { createLifetime, MAX_SESSION_SECONDS, type SessionSettings, type SharedSessions } from './session.ts'
 import { SessionCookieCache } from './session-cookie-cache.ts'
 import { RENEWAL_WAIT_MS, SessionRenewals } from './session-renewals.ts'
 import { versionedSettings } from './settings-version.ts'
@@ -168,7 +169,9 @@ export function createLogins(options: LoginOptions): LoginService {
 
   return {
     oidc(settings, context) {
-      const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = settings
+      // The address is for the provider alone, and no setting that sessions are bound to.
+      const { backchannel_logout_url: _, ...own } = settings
+      const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = own
       const { authz_url_params: parameters = {} } = settings
       if (clientSecret === null) throw new ModuleConfigError('the client secret cannot be read')
       if (issuer.includes('/.well-known/'))
@@ -179,7 +182,8 @@ export function createLogins(options: LoginOptions): LoginService {
         groups: settings.authorized_groups,
         claims: settings.authorized_claims,
       }
-      return protect(context, settings, ['oidc', issuer, clientId], () =>
+      const lifetime = createLifetime(settings, 0)
+      return protect(context, own, ['oidc', issuer, clientId], () =>
         createOidcSignIn({
           issuer,
           clientId,
@@ -191,6 +195,17 @@ export function createLogins(options: LoginOptions): LoginService {
           outbound,
           idpUrl,
           clock,
+          backchannelLogout: new BackchannelLogout({
+            accountId: context.accountId,
+            issuer,
+            clientId,
+            store,
+            replayGuard,
+            revocations,
+            clock,
+            clockSkewSeconds: CLOCK_SKEW_SECONDS,
+            maxSeconds: Math.max(lifetime.maxSeconds, MAX_SESSION_SECONDS),
+          }),
         }),
       ).step
     },

@@ -30,7 +30,11 @@ import {
 
 // The largest SAML message in base64, with room for percent-encoding and RelayState.
 const MAX_FORM_BYTES = 256 * 1024
+/** Larger than any logout token with a person and a session. */
+const MAX_LOGOUT_BYTES = 16 * 1024
 /** Of a route by its id, or of an endpoint by its host. */
+const BACKCHANNEL_LOGOUT_PATH = /^\/oidc\/backchannel-logout\/([^/]+)$/
+/** The same. */
 const SAML_PATH = /^\/saml\/([^/]+)(\/acs|\/slo)?$/
 
 /**
@@ -69,6 +73,8 @@ export function createLoginHost(options: {
       if (signOut !== undefined) return redirect(303, signedOutUrl(exchange.core, signOut))
       return redirect(303, await redeemCode(exchange.core, url))
     }
+    const [, page] = BACKCHANNEL_LOGOUT_PATH.exec(url.pathname) ?? []
+    if (page !== undefined) return endSessions(exchange, page)
     const [, name, endpoint] = SAML_PATH.exec(url.pathname) ?? []
     const service = name === undefined ? undefined : findSamlService(exchange.core, name)
     if (service === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
@@ -125,6 +131,22 @@ export function createLoginHost(options: {
     return toLocation(origin, logoutTarget(path))
   }
 
+  /** Ends the sessions that a logout token names: OpenID Connect Back-Channel Logout 1.0 section 2.8. */
+  async function endSessions(exchange: Exchange, page: string): Promise<EdgeResponse> {
+    const found = findGateNamed(exchange.core, page, ({ signIn }) => signIn.endSessions !== undefined)
+    if (found === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
+    if (exchange.head.method !== 'POST') throw edgeError('method_refused', exchange.head.method)
+    try {
+      await limit(exchange.connection.remoteAddress, async () =>
+        found.gate.signIn.endSessions!(await readLogoutToken(exchange)),
+      ).catch(recordFor(found))
+      return backchannelResponse(200, '')
+    } catch (error) {
+      if (!(error instanceof SignInError) || error.failure !== 'logout_invalid') throw error
+      return backchannelResponse(400, JSON.stringify({ error: 'invalid_request' }))
+    }
+  }
+
   /** Consumes a SAML response; returns where the visitor goes on. */
   function consumeResponse(core: Core, service: SamlService, form: URLSearchParams): Promise<string> {
     const { samlProvider } = service
@@ -170,15 +192,23 @@ export function createLoginHost(options: {
   }
 
   /** The SAML service provider of a route or endpoint in the current routing table. */
-  function findSamlService({ table }: Core, name: string): SamlService | undefined {
+  function findSamlService(core: Core, name: string): SamlService | undefined {
+    const found = findGateNamed(core, name, ({ step }) => samlProviders.get(step)?.name === name)
+    return found && { ...found, samlProvider: samlProviders.get(found.gate.step)! }
+  }
+
+  /** The gate of a route with this id, or of an endpoint with this host. */
+  function findGateNamed(
+    { table }: Core,
+    name: string,
+    isWanted: (gate: Gate) => boolean,
+  ): NamedGate | undefined {
     const entry = table.http('https', name) ?? table.http('http', name)
     const route = table.route(name) ?? entry?.routeFor('/')
-    for (const step of stepsOf(route)) {
-      const [samlProvider, gate] = [samlProviders.get(step), gates.get(step)]
-      if (samlProvider?.name !== name || gate === undefined) continue
-      return { samlProvider, gate, place: describePlace({ entry, route }, '') }
-    }
-    return undefined
+    const gate = stepsOf(route)
+      .map((step) => gates.get(step))
+      .find((each) => each !== undefined && isWanted(each))
+    return gate && { gate, place: describePlace({ entry, route }, '') }
   }
 
   /** The gate that currently serves this origin and path, and where that is. */
@@ -210,15 +240,19 @@ export function createLoginHost(options: {
   }
 }
 
-/** A SAML service provider, with the gate that it serves. */
-interface SamlService {
-  readonly samlProvider: SamlServiceProvider
+/** A gate that an address of the login host names. */
+interface NamedGate {
   readonly gate: Gate
   readonly place: FailurePlace
 }
 
-/** Tells the owner of a service provider why a message that answers no sign-in was rejected. */
-function recordFor({ gate, place }: SamlService): (error: unknown) => never {
+/** A SAML service provider, with the gate that it serves. */
+interface SamlService extends NamedGate {
+  readonly samlProvider: SamlServiceProvider
+}
+
+/** Tells the owner of a gate why a message that answers no sign-in was rejected. */
+function recordFor({ gate, place }: NamedGate): (error: unknown) => never {
   return (error) => {
     if (error instanceof SignInError) gate.failures.add(error, gate.signIn.provider, place)
     throw error
@@ -235,6 +269,21 @@ function stepsOf(route: HttpRoute | undefined): RequestStep[] {
   return [...(route?.steps ?? []), ...(route?.signIns ?? [])]
 }
 
-async function readForm(exchange: Exchange): Promise<URLSearchParams> {
-  return new URLSearchParams(((await holdBody(exchange, MAX_FORM_BYTES)) ?? '').toString())
+/** The token of a form, in which it is once. */
+async function readLogoutToken(exchange: Exchange): Promise<string> {
+  const type = exchange.fields.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
+  const form = await readForm(exchange, MAX_LOGOUT_BYTES)
+  const [token, ...others] = form.getAll('logout_token')
+  if (type === 'application/x-www-form-urlencoded' && token !== undefined && others.length === 0) return token
+  throw new SignInError('logout_invalid', { cause: new Error('it is no form with one logout_token') })
+}
+
+/** What a provider gets, which no cache may keep. */
+function backchannelResponse(status: 200 | 400, body: string): EdgeResponse {
+  const type = body === '' ? '' : 'Content-Type: application/json\r\n'
+  return { status, fields: `${type}Cache-Control: no-store\r\n`, body: Buffer.from(body) }
+}
+
+async function readForm(exchange: Exchange, maxBytes = MAX_FORM_BYTES): Promise<URLSearchParams> {
+  return new URLSearchParams(((await holdBody(exchange, maxBytes)) ?? '').toString())
 }

@@ -3,14 +3,17 @@ import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { TokenAuthMethod } from '../../resources/index.ts'
 import { type AllowRules, listClaims, readClaim, requireAllowed } from './allow-rules.ts'
+import type { BackchannelLogout } from './backchannel-logout.ts'
 import { issuerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { ClientAuthentication } from './client-authentication.ts'
+import { keyIdOf, type LogoutToken, verifyLogoutToken } from './logout-token.ts'
 import { createProviderDocuments } from './provider-documents.ts'
 import { rejectRenewal, rejectResponse } from './provider-errors.ts'
 import { readGrant } from './provider-tokens.ts'
+import { toProviderSessionSubject } from './revocations.ts'
 import { GrantRevoked, type Identity, recall, type SignIn, SignInError } from './sign-in.ts'
 
-const CLOCK_SKEW_SECONDS = 60
+export const CLOCK_SKEW_SECONDS = 60
 
 export interface OidcOptions {
   readonly issuer: string
@@ -27,11 +30,12 @@ export interface OidcOptions {
   /** `https://idp.<domain>[:port]` */
   readonly idpUrl: () => string
   readonly clock: Clock
+  readonly backchannelLogout: BackchannelLogout
 }
 
 /** Signs visitors in at an OpenID provider: code flow with PKCE, state and nonce, and a verified signature. */
 export function createOidcSignIn(options: OidcOptions): SignIn {
-  const { clientId, clientSecret, allow, clock } = options
+  const { clientId, clientSecret, allow, clock, backchannelLogout } = options
   const authentication = new ClientAuthentication(clientSecret, options.tokenAuthMethod)
   const issuer = new URL(options.issuer)
   const documents = createProviderDocuments(options)
@@ -90,6 +94,19 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       })
   }
 
+  async function readLogoutToken(token: string): Promise<LogoutToken> {
+    const kid = keyIdOf(token)
+    const { issuer, jwks_uri = '', ...server } = (await loadConfiguration()).serverMetadata()
+    return verifyLogoutToken(token, {
+      issuer,
+      clientId,
+      keys: await documents.loadKeys(jwks_uri, kid),
+      announced: server.id_token_signing_alg_values_supported,
+      now: clock.now(),
+      clockSkewSeconds: CLOCK_SKEW_SECONDS,
+    })
+  }
+
   return {
     label: clientId,
     provider: options.issuer,
@@ -140,8 +157,12 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       requireAllowed(identity, allow)
       const endsSessions = config.serverMetadata().end_session_endpoint !== undefined
       const grant = readGrant(tokens)
+      const { sid } = claims
       return {
-        identity,
+        identity: {
+          ...identity,
+          ...(typeof sid === 'string' && { atProvider: { session: toProviderSessionSubject(sid) } }),
+        },
         grant: { ...grant, ...(endsSessions && tokens.id_token && { logoutHint: tokens.id_token }) },
       }
     },
@@ -170,7 +191,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         .catch(rejectResponse('userinfo'))
       const confirmed = confirmClaims(identity, { ...claims, ...userinfo })
       requireAllowed(confirmed, allow)
-      return confirmed
+      return { ...confirmed, ...(identity.atProvider && { atProvider: identity.atProvider }) }
     },
 
     async logoutUrl(_identity, { idToken, state }) {
@@ -183,7 +204,18 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         state,
       }).href
     },
+
+    revocationScope: backchannelLogout.scopeId,
+    signedOutSince: (identity, since) => backchannelLogout.hasEnded(identity, since),
+
+    async endSessions(token) {
+      await backchannelLogout.end(await readLogoutToken(token).catch(rejectLogout))
+    },
   }
+}
+
+function rejectLogout(error: unknown): never {
+  throw error instanceof SignInError ? error : new SignInError('logout_invalid', { cause: error })
 }
 
 /** How the provider lets a person choose another account. One that does not say how can at least ask for a password. */

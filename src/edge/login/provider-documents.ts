@@ -1,3 +1,4 @@
+import type { JSONWebKeySet } from 'jose'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound, OutboundRequest } from '../../base/outbound/outbound.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
@@ -64,6 +65,8 @@ class PublishedDocument {
 export interface ProviderDocuments {
   /** A `fetch` for one sign-in. It sees the token response and therefore knows which key is needed. */
   fetchForSignIn(): ProviderFetch
+  /** The keys of the provider, newer ones where this key is not among them. */
+  loadKeys(jwksUri: string, kid: string | undefined): Promise<JSONWebKeySet>
   /** Drops an unusable discovery document, so that the next sign-in fetches it again. */
   invalidateDiscovery(): void
 }
@@ -112,7 +115,14 @@ export function createProviderDocuments(options: {
     }
   }
 
-  return { fetchForSignIn, invalidateDiscovery: () => discovery.invalidate() }
+  return {
+    fetchForSignIn,
+    async loadKeys(jwksUri, kid) {
+      const response = await keysFor(kid, new URL(jwksUri).href, { method: 'GET' })
+      return (await response.json()) as JSONWebKeySet
+    },
+    invalidateDiscovery: () => discovery.invalidate(),
+  }
 }
 
 function toJsonResponse(text: string): Response {

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 
 /** Revokes the sessions of `subject` that started at or before `latestStart`. Wall-clock milliseconds. */
 export interface Revocation {
-  /** The id of a route or endpoint, or that of the account for all of them. */
+  /** The id of a route or endpoint, of an application at its provider, or of the account for all of them. */
   readonly scopeId: string
-  /** A session id, or a person with all their sessions. */
+  /** A session id, a session at the provider, or a person with all their sessions. */
   readonly subject: string
   readonly latestStart: number
   /** When every such session has expired anyway. */
@@ -16,6 +16,11 @@ const MAX_ENTRIES = 100_000
 /** The subject of a person in one scope. Hashed, so that revocations do not store who signs out. */
 export function toSubject(personId: string): string {
   return `person ${hash('sha256', personId)}`
+}
+
+/** The subject of a session at a provider, which several sessions here may belong to. */
+export function toProviderSessionSubject(sid: string): string {
+  return `session ${hash('sha256', sid, 'base64url')}`
 }
 
 /** The subject of a person in a whole account, where several identity providers may use the same ids. */

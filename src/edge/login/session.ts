@@ -42,7 +42,7 @@ export interface SharedSessions {
 export type SessionEnd = 'idle' | 'maximum' | 'recheck'
 
 // Sessions without configured limits expire too.
-const MAX_SESSION_SECONDS = 30 * 24 * 60 * 60
+export const MAX_SESSION_SECONDS = 30 * 24 * 60 * 60
 
 /** How long sessions live, in seconds. */
 export interface SessionLifetime {

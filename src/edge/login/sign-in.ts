@@ -84,6 +84,10 @@ export interface SignIn {
   identify(grant: TokenGrant, identity: Identity): Promise<Identity>
   /** Where to continue for a sign-out at the provider, if it supports that. */
   logoutUrl?(identity: Identity, signOut: SignOut): Promise<string | undefined>
+  /** Where revocations by the provider act; undefined where that is the scope of the gate. */
+  readonly revocationScope?: string
+  /** Ends the sessions that a logout token of the provider names; throws `SignInError`. */
+  endSessions?(logoutToken: string): Promise<void>
   /** Whether the provider has signed this person out since then (wall-clock seconds). */
   signedOutSince?(identity: Identity, since: number): boolean
 }

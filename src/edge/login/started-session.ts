@@ -24,15 +24,19 @@ export function describeSession(
     readonly origin: string
     readonly lifetime: SessionLifetime
     readonly locate: Locate
+    /** Where its provider revokes it, if not in its own scope. */
+    readonly revocationScope: string | undefined
   },
 ): StartedSession {
-  const { lifetime } = context
+  const { lifetime, revocationScope } = context
   const { id, scopeId, identity, since } = session
   return {
     id,
     account: context.accountId,
     scopeId,
     person: toSubject(identity.id),
+    ...(revocationScope !== undefined && { client: revocationScope }),
+    ...(identity.atProvider?.session !== undefined && { providerSession: identity.atProvider.session }),
     user: context.user,
     profile: toProfile(identity, context.provider),
     details: describeOrigin(exchange, context.origin, context.locate),

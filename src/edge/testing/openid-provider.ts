@@ -5,7 +5,11 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { ALLOW_EVERYONE, type AllowRules } from '../login/allow-rules.ts'
+import { BackchannelLogout } from '../login/backchannel-logout.ts'
 import { createOidcSignIn, type OidcOptions } from '../login/oidc.ts'
+import { ReplayGuard } from '../login/replay-guard.ts'
+import { Revocations } from '../login/revocations.ts'
+import { forgetfulLoginStore } from './login-store.ts'
 
 export const IDP_URL = 'https://idp.adit.localhost'
 
@@ -63,6 +67,20 @@ function readCredentials(authorization: string | undefined, form: URLSearchParam
 
 const encodeSegment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
+/** A JSON Web Token as the provider signs them. */
+export function signToken(
+  claims: Record<string, unknown>,
+  { header = {}, key = firstKey, signer = signWith }: Partial<ProviderBehaviour> = {},
+): string {
+  const { alg, kid } = key
+  const input = `${encodeSegment({ alg, kid, ...header })}.${encodeSegment(claims)}`
+  return `${input}.${signer(input, key).toString('base64url')}`
+}
+
+// RFC 7518 section 3.4: an ECDSA signature is the two integers, concatenated.
+const signWith: ProviderBehaviour['signer'] = (input, { privateKey }) =>
+  sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+
 export function respondWithToken(response: ServerResponse, idToken: string | undefined): void {
   response.setHeader('content-type', 'application/json')
   response.end(JSON.stringify({ access_token: 'x', token_type: 'Bearer', id_token: idToken }))
@@ -75,9 +93,7 @@ export async function startOpenidProvider(t: TestContext) {
     header: {},
     key: firstKey,
     published: [firstKey],
-    // RFC 7518 section 3.4: an ECDSA signature is the two integers, concatenated.
-    signer: (input, { privateKey }) =>
-      sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }),
+    signer: signWith,
     description: {},
     token: respondWithToken,
     userinfo: { sub: 'ada', name: 'Ada', email: 'ada@example.com' },
@@ -168,10 +184,7 @@ export async function startOpenidProvider(t: TestContext) {
           name: 'Ada',
           email: 'ada@example.com',
         })
-        const { alg, kid } = behaviour.key
-        const header = { alg, kid, ...behaviour.header }
-        const input = `${encodeSegment(header)}.${encodeSegment(claims)}`
-        behaviour.token(response, `${input}.${behaviour.signer(input, behaviour.key).toString('base64url')}`)
+        behaviour.token(response, signToken(claims, behaviour))
       })
     } else if (path === '/userinfo') {
       observed.userinfo.push({ url: request.url ?? '', authorization: request.headers.authorization })
@@ -206,6 +219,17 @@ export async function startOpenidProvider(t: TestContext) {
       outbound,
       idpUrl: () => IDP_URL,
       clock,
+      backchannelLogout: new BackchannelLogout({
+        accountId: 'ac_test',
+        issuer: from,
+        clientId: 'app',
+        store: forgetfulLoginStore,
+        replayGuard: new ReplayGuard(clock),
+        revocations: new Revocations(),
+        clock,
+        clockSkewSeconds: 60,
+        maxSeconds: 3600,
+      }),
     })
   let codes = 0
 
