@@ -21,9 +21,25 @@ export type PendingChange = readonly SqlValue[]
 /** The statement that reads the head. */
 export const SELECT_HEAD = 'SELECT revision, pruned, audits FROM head'
 
+/** The setting with the identity of the history: that of its last epoch. */
+export const HISTORY_SETTING = 'store.history'
+
+/** How far a reader has come in which history. */
+export interface Position {
+  /** Empty in a database of an earlier release. */
+  readonly history: string
+  readonly revision: number
+}
+
+const SELECT_POSITION = SELECT_HEAD.replace(
+  ' FROM',
+  `, (SELECT value FROM settings WHERE name = '${HISTORY_SETTING}') AS history FROM`,
+)
+
 /** Reads the head. */
-export async function readHead(sql: Sql): Promise<Head> {
-  return toHead(await sql.get(SELECT_HEAD))
+export async function readHead(sql: Sql): Promise<Head & Position> {
+  const record = await sql.get(SELECT_POSITION)
+  return { ...toHead(record), history: String(record?.history ?? '') }
 }
 
 /** Converts the row that `SELECT_HEAD` returns. */

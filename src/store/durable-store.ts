@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.ts'
 import { auditPage, verifyChain } from './audit.ts'
 import { changesAfter, pruneBatch, readHead } from './changes.ts'
 import { Feed } from './feed.ts'
+import type { HistoryWatch } from './history.ts'
 import { acquireLease } from './leases.ts'
 import { createReader } from './reader.ts'
 import { ROW_COLUMNS, toRow } from './rows.ts'
@@ -30,6 +31,8 @@ export interface DurableStore extends Store {
   checkWritable(): Promise<void>
   /** Resolves once every follower has what is committed now, by this or another process. */
   catchUp(): Promise<void>
+  /** What this process has seen of the history, and whether the database lost some of it. */
+  readonly history: Pick<HistoryWatch, 'position' | 'onLoss'>
   /** Runs statements in one durable transaction. */
   inTransaction<T>(body: CallBody<T>): Promise<T>
 }
@@ -44,13 +47,14 @@ export async function createDurableStore(options: {
   /** Called after each commit of this process that has changes. */
   onCommit?: (() => void) | undefined
   masterKeyFile: string
+  history: HistoryWatch
   clock: Clock
   log: Logger
 }): Promise<DurableStore> {
-  const { engine, clock, log } = options
+  const { engine, history, clock, log } = options
   const query: Query = options.query ?? (async (read) => read(engine.reader))
   const { vault, auditKey } = await openSecrets(engine, query, options.masterKeyFile)
-  const feed = new Feed({ engine, query, vault, log })
+  const feed = new Feed({ engine, query, vault, history, log })
   const queue = new WriteQueue(engine, () => {
     options.onCommit?.()
     feed.wake()
@@ -75,6 +79,7 @@ export async function createDurableStore(options: {
     engine,
     vault,
     query,
+    history,
     inTransaction,
     ...createReader(sql, vault),
     fallbackReader: { ...createReader(fallbackSql, vault), scan: createScan(fallbackSql, vault) },

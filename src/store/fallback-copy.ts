@@ -3,9 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
-import { readHead } from './changes.ts'
+import { HISTORY_SETTING, readHead } from './changes.ts'
 import { copyTable } from './copy-table.ts'
 import { AUDIT_KEY_SETTING } from './durable-store.ts'
+import type { HistoryWatch } from './history.ts'
 import { lastRevocationNumber } from './login-records.ts'
 import { type Migrator, migrate } from './migrations.ts'
 import { ROW_COLUMNS } from './rows.ts'
@@ -40,6 +41,7 @@ export interface FallbackCopyOptions {
   readonly file: string
   /** The URL of the database; undefined for the embedded one. */
   readonly url?: string | undefined
+  readonly history: HistoryWatch
   readonly clock: Clock
   readonly log: Logger
 }
@@ -52,6 +54,7 @@ export interface FallbackCopyOptions {
 export class FallbackCopy {
   readonly #copy: SqliteEngine
   readonly #source: string
+  readonly #history: HistoryWatch
   readonly #clock: Clock
   readonly #log: Logger
   readonly #abort = new AbortController()
@@ -62,10 +65,11 @@ export class FallbackCopy {
   /** The tables of the database suit this release. */
   #migrated = false
 
-  private constructor(copy: SqliteEngine, { url, clock, log }: FallbackCopyOptions) {
+  private constructor(copy: SqliteEngine, { url, history, clock, log }: FallbackCopyOptions) {
     this.#copy = copy
     // Identifies the database without its credentials, which may change.
     this.#source = url?.replace(/\/\/[^@/]*@/, '//') ?? 'embedded'
+    this.#history = history
     this.#clock = clock
     this.#log = log
   }
@@ -133,8 +137,7 @@ export class FallbackCopy {
   /** Replicates the database to the copy until it is closed. */
   async replicate(database: Engine & Migrator, { shared }: { shared: boolean }): Promise<void> {
     let retryMs = SYNC_INTERVAL_MS
-    // While this process was down, a shared database may have been restored to an earlier state and written to since.
-    let inSync = this.#usable && !shared
+    let inSync = this.#usable
     let interrupted = false
     while (!this.#abort.signal.aborted) {
       try {
@@ -186,8 +189,12 @@ export class FallbackCopy {
 
   /** Copies all tables in one transaction: concurrent reads see the previous copy. */
   async #copyAll({ reader }: Engine): Promise<void> {
+    const start = await readHead(reader)
     await this.#copy.runExclusive(async (to) => {
       for (const table of TABLES) await copyTable(reader, to, table)
+      // Otherwise the copy would have parts of both.
+      if (!(await this.#history.continues(reader, start, await readHead(reader))))
+        throw new StoreUnavailable('The database was replaced by another one while it was copied.')
       await to.run('DELETE FROM copied')
       await to.run('INSERT INTO copied (source) VALUES (?)', this.#source)
     })
@@ -197,7 +204,9 @@ export class FallbackCopy {
   /** A copy is usable if it belongs to this database and is not empty: a database in use has at least one account. */
   async #checkUsable(): Promise<void> {
     const copied = await this.#copy.reader.get('SELECT source FROM copied')
-    this.#usable = copied?.source === this.#source && (await readHead(this.#copy.reader)).revision > 0
+    const head = await readHead(this.#copy.reader)
+    this.#usable = copied?.source === this.#source && head.revision > 0
+    if (this.#usable) this.#history.reached(head)
   }
 
   /** Replicates the changes since the last run; false when the change log does not cover them. */
@@ -223,8 +232,12 @@ export class FallbackCopy {
       const claims = changes.length === 0 ? [] : await selectChanged(CLAIM_COLUMNS, 'claims')
       // Read after the changes, so that pruning in between is noticed.
       const head = await readHead(reader)
-      if (copied.revision < head.pruned || copied.revision > head.revision) return false
+      if (copied.revision < head.pruned) return false
       const revision = Number(changes.at(-1)?.revision ?? copied.revision)
+      const isContinued = head.history === copied.history && revision <= head.revision
+      if (!isContinued && !(await this.#history.continues(reader, copied, head))) return false
+      // What was read before the head may be of the database before: reads it again.
+      if (revision > head.revision || (historyIn(unlogged) ?? copied.history) !== head.history) continue
       if (changes.length + endings.length + unlogged.length > 0)
         await this.#copy.runExclusive(async (to) => {
           // Another process on this directory may have replicated the same changes meanwhile.
@@ -284,6 +297,12 @@ export class FallbackCopy {
     }
     return changed
   }
+}
+
+/** The identity of the history among these rows, if they have the settings. */
+function historyIn(tables: readonly { table: string; values: SqlValue[][] }[]): string | undefined {
+  const settings = tables.find(({ table }) => table === 'settings')?.values
+  return settings?.find(([name]) => name === HISTORY_SETTING)?.map(String)[1]
 }
 
 async function openCopy({ file, log }: FallbackCopyOptions): Promise<SqliteEngine> {

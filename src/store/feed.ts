@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../base/log.ts'
-import { readHead } from './changes.ts'
+import { type Position, readHead } from './changes.ts'
+import type { HistoryWatch } from './history.ts'
 import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toRow } from './rows.ts'
-import type { Engine, Query, Sql, SqlRecord, SqlValue } from './sql.ts'
+import type { Engine, Head, Query, Sql, SqlRecord, SqlValue } from './sql.ts'
 import type { Follower, PagedFollower, Row, RowChange, RowLoad, RowOwner } from './store.ts'
 import type { Vault } from './vault.ts'
 
@@ -15,7 +16,7 @@ const MAX_RETRY_MS = 2_000
 interface FollowerState {
   readonly kinds: ReadonlySet<string>
   readonly follower: PagedFollower
-  revision: number
+  position: Position
   pumping: boolean
   /** Resolves when it is no longer behind. */
   caughtUp: Promise<void>
@@ -30,14 +31,29 @@ export class Feed {
   readonly #engine: Engine
   readonly #query: Query
   readonly #vault: Vault
+  readonly #history: HistoryWatch
   readonly #log: Logger
   readonly #followers = new Set<FollowerState>()
   #watch: { stop(): void } | undefined
+  #interrupted = false
 
-  constructor({ engine, query, vault, log }: { engine: Engine; query: Query; vault: Vault; log: Logger }) {
+  constructor({
+    engine,
+    query,
+    vault,
+    history,
+    log,
+  }: {
+    engine: Engine
+    query: Query
+    vault: Vault
+    history: HistoryWatch
+    log: Logger
+  }) {
     this.#engine = engine
     this.#query = query
     this.#vault = vault
+    this.#history = history
     this.#log = log
   }
 
@@ -45,7 +61,7 @@ export class Feed {
     const state: FollowerState = {
       kinds: new Set(kinds),
       follower: 'load' in follower ? follower : paged(follower),
-      revision: 0,
+      position: { history: '', revision: 0 },
       pumping: true,
       caughtUp: Promise.resolve(),
       behind: true,
@@ -106,7 +122,8 @@ export class Feed {
       } catch (error) {
         if (state.stopped) break
         // Logged once per outage, since every follower retries.
-        if (retryMs === MIN_RETRY_MS) this.#log.warn({ err: error }, 'store follower interrupted, retrying')
+        if (!this.#interrupted) this.#log.warn({ err: error }, 'store followers interrupted, retrying')
+        this.#interrupted = true
         await this.#pause(state, retryMs * (0.5 + Math.random() / 2))
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
         state.behind = true
@@ -124,20 +141,43 @@ export class Feed {
 
   /** Delivers the next changes; returns whether there may be more. */
   async #applyNext(state: FollowerState): Promise<boolean> {
-    const { rowChanges, revision } = await this.#changesAfter(this.#engine.reader, state)
-    // Read after the changes, so that pruning in between is noticed.
-    const head = await readHead(this.#engine.reader)
-    // Pruned past the follower, or the database was restored to an earlier state: changes alone cannot catch it up.
-    if (state.revision < head.pruned || state.revision > head.revision) {
+    const next = await this.#readNext(this.#engine.reader, state)
+    this.#interrupted = false
+    if (next === undefined) {
       await this.#load(state, this.#engine.reader)
       return true
     }
     if (state.stopped) return false
+    const { rowChanges, position, head } = next
+    const { revision } = position
     // Committed between the two reads: yields to the event loop before reading again.
-    if (revision === state.revision && revision < head.revision) await new Promise(setImmediate)
-    state.revision = revision
+    if (revision === state.position.revision && revision < head.revision) await new Promise(setImmediate)
+    state.position = position
+    this.#history.reached(position)
     if (rowChanges.length > 0) this.#notify(() => state.follower.change(rowChanges))
     return revision < head.revision
+  }
+
+  /**
+   * Reads the next changes after a position. Undefined when they cannot bring it up to date: pruned past it, or the database
+   * lacks what was seen, because it was restored to an earlier state or took over from another one.
+   */
+  async #readNext(
+    sql: Sql,
+    { position: start, kinds }: Pick<FollowerState, 'position' | 'kinds'>,
+  ): Promise<{ rowChanges: RowChange[]; position: Position; head: Head } | undefined> {
+    for (let position = start; ; ) {
+      const { rowChanges, revision } = await this.#changesAfter(sql, { revision: position.revision, kinds })
+      // Read after the changes, so that what happens in between is noticed.
+      const head = await readHead(sql)
+      if (position.revision < head.pruned) return undefined
+      const { history } = head
+      if (history === position.history && revision <= head.revision)
+        return { rowChanges, position: { history, revision }, head }
+      if (!(await this.#history.continues(sql, position, head))) return undefined
+      // The changes may be those of the database before: reads them again.
+      position = { history, revision: position.revision }
+    }
   }
 
   /**
@@ -147,21 +187,24 @@ export class Feed {
   async #load(state: FollowerState, sql: Sql): Promise<void> {
     for (;;) {
       const start = await readHead(sql)
+      let position: Position | undefined = start
       const load = state.follower.load()
       for (const kind of load.put === undefined ? [] : state.kinds) {
         if (state.follower.ownersOf?.has(kind)) await this.#loadOwners(sql, kind, load)
         else await this.#loadRows(sql, kind, load)
       }
-      let revision = start.revision
-      for (let pass = 0; pass < MAX_CATCH_UP_PASSES; pass += 1) {
-        const step = await this.#changesAfter(sql, { revision, kinds: state.kinds })
-        if (step.revision === revision) break
-        this.#notify(() => load.put?.(step.rowChanges))
-        revision = step.revision
+      for (let pass = 0; position !== undefined && pass < MAX_CATCH_UP_PASSES; pass += 1) {
+        const { revision }: Position = position
+        const next = await this.#readNext(sql, { position, kinds: state.kinds })
+        position = next?.position
+        if (next === undefined || next.position.revision === revision) break
+        this.#notify(() => load.put?.(next.rowChanges))
       }
       if (state.stopped) return
-      if ((await readHead(sql)).pruned > start.revision) continue
-      state.revision = revision
+      if (position === undefined || (await readHead(sql)).pruned > start.revision) continue
+      const { history, revision } = position
+      state.position = { history, revision }
+      this.#history.reached(state.position)
       this.#notify(() => load.complete(revision))
       return
     }
@@ -186,7 +229,7 @@ export class Feed {
 
   async #changesAfter(
     sql: Sql,
-    { revision: after, kinds }: Pick<FollowerState, 'revision' | 'kinds'>,
+    { revision: after, kinds }: { revision: number; kinds: ReadonlySet<string> },
   ): Promise<{ rowChanges: RowChange[]; revision: number }> {
     const { dialect } = this.#engine
     const changes = await sql.all(

@@ -12,6 +12,7 @@ import type { Logger } from '../base/log.ts'
 import { createDurableStore, type DurableStore } from './durable-store.ts'
 import { FALLBACK_COPY_FILE, FallbackCopy } from './fallback-copy.ts'
 import { highWaterMarkFile } from './high-water-mark.ts'
+import { HistoryWatch } from './history.ts'
 import { type Migrator, migrate, requireCompatibleSchema } from './migrations.ts'
 import { MAX_READERS, PostgresEngine } from './postgres.ts'
 import { ReconnectingEngine } from './reconnecting-engine.ts'
@@ -83,11 +84,12 @@ export interface StoreOptions {
 /** Opens the store: migrates the tables and checks the master key against the sealed values. */
 export async function openStore(options: StoreOptions): Promise<DurableStore> {
   const { url, dataDir, keepCopy = false } = options
-  if (!keepCopy) return openOnEngine(openEngine(options), options)
-  const copy = await FallbackCopy.open({ ...options, file: join(dataDir, FALLBACK_COPY_FILE) })
+  const history = new HistoryWatch(options.log)
+  if (!keepCopy) return openOnEngine(openEngine(options), { ...options, history })
+  const copy = await FallbackCopy.open({ ...options, history, file: join(dataDir, FALLBACK_COPY_FILE) })
   try {
     const engine = openEngine(options, copy)
-    const store = await openOnEngine(engine, options, copy)
+    const store = await openOnEngine(engine, { ...options, history }, copy)
     void copy.replicate(engine, { shared: url !== undefined })
     return {
       ...store,
@@ -170,7 +172,7 @@ function openSqlite(file: string, log: Logger, copy: FallbackCopy | undefined): 
 
 async function openOnEngine(
   engine: Engine & Migrator,
-  { masterKeyFile, onCommit, isUpgrade, clock, log }: StoreOptions,
+  { masterKeyFile, onCommit, isUpgrade, history, clock, log }: StoreOptions & { history: HistoryWatch },
   copy?: FallbackCopy,
 ): Promise<DurableStore> {
   try {
@@ -187,7 +189,7 @@ async function openOnEngine(
     }
     const requireDatabase = () => copy?.requireDatabase()
     return await createDurableStore({
-      ...{ engine, query, requireDatabase, onCommit: notify, masterKeyFile, clock, log },
+      ...{ engine, query, requireDatabase, onCommit: notify, masterKeyFile, history, clock, log },
     })
   } catch (error) {
     await engine.close()

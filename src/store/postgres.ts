@@ -335,12 +335,14 @@ interface CommitRecovery {
 
 class PostgresTransaction extends PostgresSql implements WriteTransaction {
   readonly head: Head
+  readonly connection: object
   readonly #client: pg.Client
   readonly #recovery: CommitRecovery
 
   constructor(client: pg.Client, texts: PreparedTexts, head: Head, recovery: CommitRecovery) {
     super(client, texts)
     this.#client = client
+    this.connection = client
     this.head = head
     this.#recovery = recovery
   }

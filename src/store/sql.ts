@@ -68,6 +68,8 @@ export type Query = <T>(read: (sql: Sql) => MaybePromise<T>) => Promise<T>
 export interface WriteTransaction extends Sql {
   /** The head at the start of this transaction, locked until it ends. */
   readonly head: Head
+  /** The same for all transactions of one connection to the database. */
+  readonly connection: object
   /** The lease clock in milliseconds: the same for every process on this database. */
   now(): MaybePromise<number>
   savepoint(): MaybePromise<void>

@@ -231,11 +231,13 @@ class SqliteWriterSql implements Sql {
 
 class SqliteTransaction extends SqliteWriterSql implements WriteTransaction {
   readonly head: Head
+  readonly connection: object
   readonly #onCommit: (logBytes: number) => void
 
   constructor(writer: SqliteWriterThread, head: Head, onCommit: (logBytes: number) => void) {
     super(writer)
     this.head = head
+    this.connection = writer
     this.#onCommit = onCommit
   }
 

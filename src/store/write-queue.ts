@@ -3,6 +3,7 @@ import { failpoint } from '../base/failpoint.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { auditChanges } from './audit.ts'
 import { CHANGE_COLUMNS } from './changes.ts'
+import { beginEpoch } from './history.ts'
 import type { Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 import type { CommitGroup } from './transaction.ts'
@@ -34,6 +35,8 @@ export class WriteQueue {
   readonly #onCommit: () => void
   readonly #pending: Call[] = []
   #lastGroup: CommitGroup | undefined
+  /** The connection whose first write began the current epoch of this process. */
+  #connection: object | undefined
   #drainTask: Promise<void> | undefined
   #closed = false
   #failure: StoreUnavailable | undefined
@@ -101,6 +104,9 @@ export class WriteQueue {
       return
     }
     failpoint('store.group.begun')
+    const isNewConnection = transaction.connection !== this.#connection
+    // A database that took over may have other records under the same numbers.
+    if (isNewConnection) this.#lastGroup = undefined
     const group = this.#beginGroup(transaction.head)
     const calls: Call[] = []
     const replies: (() => void)[] = []
@@ -118,7 +124,7 @@ export class WriteQueue {
         replies.push(result.reply)
         wrote ||= result.wrote
       }
-      await finishGroup(transaction, group)
+      await finishGroup(transaction, group, { beginsEpoch: wrote && isNewConnection })
     } catch (error) {
       await transaction.rollback()
       this.#lastGroup = undefined
@@ -130,7 +136,10 @@ export class WriteQueue {
     failpoint('store.group.committed')
     this.#lastGroup = group
     // A commit without writes proves nothing.
-    if (wrote) this.#failure = undefined
+    if (wrote) {
+      this.#failure = undefined
+      this.#connection = transaction.connection
+    }
     for (const reply of replies) reply()
     failpoint('store.group.answered')
     if (group.changes.length > 0) this.#onCommit()
@@ -174,9 +183,14 @@ async function runCall(
 }
 
 /** Writes the collected changes and audit records and commits, in one round trip where the engine can. */
-async function finishGroup(transaction: WriteTransaction, group: CommitGroup): Promise<void> {
+async function finishGroup(
+  transaction: WriteTransaction,
+  group: CommitGroup,
+  { beginsEpoch }: { beginsEpoch: boolean },
+): Promise<void> {
   const { changes, audits, revision, auditCount } = group
   const writes: SqlChange[] = []
+  if (beginsEpoch) writes.push(await beginEpoch(transaction, transaction.head.revision, Date.now()))
   if (changes.length > 0) writes.push({ table: 'changes', columns: CHANGE_COLUMNS, rows: changes })
   if (audits.length > 0) writes.push(...auditChanges(audits))
   if (revision > transaction.head.revision || auditCount > transaction.head.audits) {

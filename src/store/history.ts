@@ -1,0 +1,115 @@
+import { formatTimestamp } from '../base/clock.ts'
+import { newId } from '../base/id.ts'
+import type { Logger } from '../base/log.ts'
+import { HISTORY_SETTING, type Position } from './changes.ts'
+import type { Sql, SqlChange } from './sql.ts'
+
+const EPOCHS_SETTING = 'store.history.epochs'
+/** As many starts of writers may lie between two looks of a reader. */
+const MAX_EPOCHS = 256
+
+/** A part of the history: what was written since a writer connected, by it and by others. */
+type Epoch = readonly [id: string, after: number, startedAt: number]
+
+/** Revisions that were seen and are not in the database. */
+export interface HistoryLoss {
+  /** Undefined if the database has another history, whose beginning is not known. */
+  readonly revisions: number | undefined
+  /** When what was kept ends, in milliseconds since 1970. */
+  readonly since: number | undefined
+}
+
+/**
+ * Begins an epoch after a revision. Each writer does so with the first write of a connection: a database that took over from
+ * another one, and lacks its last revisions, has no connection of before, so that revisions with two meanings are in two epochs.
+ */
+export async function beginEpoch(sql: Sql, after: number, now: number): Promise<SqlChange> {
+  const epochs = await readEpochs(sql)
+  const id = newId('his')
+  return {
+    table: 'settings',
+    columns: ['name', 'value', 'sealed'],
+    rows: [
+      [HISTORY_SETTING, id, 0],
+      [EPOCHS_SETTING, JSON.stringify([...epochs, [id, after, now]].slice(-MAX_EPOCHS)), 0],
+    ],
+    conflict: 'ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  }
+}
+
+/** Compares what this process has seen with what the database has, and says once what was lost. */
+export class HistoryWatch {
+  readonly #log: Logger
+  readonly #listeners = new Set<(loss: HistoryLoss) => void>()
+  #latest: Position | undefined
+  #reported = ''
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** The last position that any reader of this process has reached. */
+  get position(): Position | undefined {
+    return this.#latest
+  }
+
+  onLoss(listener: (loss: HistoryLoss) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** A reader has reached a position. */
+  reached(position: Position): void {
+    const latest = this.#latest
+    if (latest?.history !== position.history || latest.revision < position.revision) this.#latest = position
+  }
+
+  /**
+   * Whether the history of the database, at this head, continues what a reader has seen: changes after its position are all that
+   * it lacks. Otherwise it has to read everything again.
+   */
+  async continues(sql: Sql, position: Position, head: Position): Promise<boolean> {
+    const seen = this.#latest?.history === position.history ? this.#latest : position
+    const end = await findEnd(sql, position, head)
+    if (end !== undefined && position.revision <= end) return true
+    const fact = `${position.history} ${head.history} ${end}`
+    if (this.#reported !== fact) {
+      this.#reported = fact
+      this.#report({
+        revisions: end === undefined ? undefined : Math.max(seen.revision, position.revision) - end,
+        since: end === undefined ? undefined : await findTime(sql, end),
+      })
+    }
+    return false
+  }
+
+  #report(loss: HistoryLoss): void {
+    const { revisions, since } = loss
+    this.#log.error(
+      { revisions, since: since === undefined ? undefined : formatTimestamp(since) },
+      'the database has lost revisions that were seen here: reading everything again',
+    )
+    for (const listener of this.#listeners) listener(loss)
+  }
+}
+
+/** The last revision that the database shares with the history of a position; undefined if it does not know that history. */
+async function findEnd(sql: Sql, { history }: Position, head: Position): Promise<number | undefined> {
+  if (history === head.history) return head.revision
+  const epochs = await readEpochs(sql)
+  const index = epochs.findIndex(([id]) => id === history)
+  // A database without epochs is of an earlier release.
+  if (index < 0 && (history !== '' || epochs.length === MAX_EPOCHS)) return undefined
+  return epochs[index + 1]?.[1] ?? head.revision
+}
+
+/** When a revision was committed, or the epoch after it began if its change is pruned. */
+async function findTime(sql: Sql, revision: number): Promise<number | undefined> {
+  const change = await sql.get('SELECT at FROM changes WHERE revision = ?', revision)
+  if (change !== undefined) return Number(change.at)
+  return (await readEpochs(sql)).find(([, after]) => after >= revision)?.[2]
+}
+
+async function readEpochs(sql: Sql): Promise<Epoch[]> {
+  const setting = await sql.get('SELECT value FROM settings WHERE name = ?', EPOCHS_SETTING)
+  return setting === undefined ? [] : JSON.parse(String(setting.value))
+}
