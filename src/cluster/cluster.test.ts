@@ -458,3 +458,17 @@ function countBeats(nodes: ReturnType<typeof createNodes>) {
     },
   }
 }
+
+test('nodes that see different histories for long know that they use different databases', async (t) => {
+  const nodes = createNodes()
+  const histories: Record<string, string> = { one: 'his_1', two: 'his_1' }
+  const start = (id: string) =>
+    startNode(t, nodes, id, { history: () => histories[id]!, limits: { splitMs: 100 } })
+  const [first, second] = [await start('one'), await start('two')]
+
+  histories.two = 'his_2'
+  await eventually(() => first.cluster.splitFrom === 'two', 'the first knows')
+  await eventually(() => second.cluster.splitFrom === 'one', 'the second knows')
+  histories.one = 'his_2'
+  await eventually(() => first.cluster.splitFrom === undefined, 'they agree')
+})

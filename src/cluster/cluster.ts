@@ -6,6 +6,7 @@ import { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import type { ClientInfo, LiveEvent, LiveTunnel, Registry } from '../sessions/index.ts'
+import { HistoryComparison } from './history-comparison.ts'
 import { Link, type Peer } from './link.ts'
 import { PeerListener } from './peer-listener.ts'
 import { RegistryPublisher } from './registry-publisher.ts'
@@ -52,6 +53,8 @@ export interface ClusterOptions {
   readonly released?: () => Promise<void>
   /** Serves the management API to peers that do not run it; undefined on a node that does not either. */
   readonly openApi?: OpenApi | undefined
+  /** The identity of the history of the database, empty while it is unavailable. */
+  readonly history?: (() => string) | undefined
   /** Receives what a peer has published with `publishRevocation`. */
   readonly onRevocation?: ((revocation: unknown) => void) | undefined
   /** Receives one value of those that a peer sends with `sendCounts`; undefined on a node that counts nothing. */
@@ -65,9 +68,11 @@ export interface ClusterLimits {
   silenceMs: number
   /** How long a start waits for the registries of all peers. */
   introductionMs: number
+  /** How long nodes see different histories before they count as nodes of different databases. */
+  splitMs: number
 }
 
-const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, introductionMs: 3000 }
+const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, introductionMs: 3000, splitMs: 10_000 }
 
 /**
  * Connects the nodes of one database: each keeps a link to every peer, registers the peer's tunnels in its own registry,
@@ -81,6 +86,7 @@ export class Cluster {
   readonly #publisher: RegistryPublisher
   readonly #listener: PeerListener | undefined
   readonly #stability: StabilityWindow
+  readonly #histories: HistoryComparison
   readonly #links = new Map<string, Link>()
   #listed: readonly ListedNode[] = []
   #isListUnavailable = false
@@ -100,6 +106,7 @@ export class Cluster {
     this.#windows = options.windows ?? new WindowBudget()
     const { silenceMs } = this.#limits
     this.#stability = new StabilityWindow(clock, silenceMs)
+    this.#histories = new HistoryComparison({ clock, log, toleranceMs: this.#limits.splitMs })
     this.#publisher = new RegistryPublisher({
       ...{ id, silenceMs, secret: this.#secret, windows: this.#windows, clock, log },
       ...{ released, openApi, onCounts },
@@ -141,6 +148,11 @@ export class Cluster {
   get apiPeer() {
     for (const { apiPeer } of this.#links.values()) if (apiPeer !== undefined) return apiPeer
     return undefined
+  }
+
+  /** A peer that uses another database, if any. */
+  get splitFrom(): string | undefined {
+    return this.#histories.splitFrom
   }
 
   /** A session or tunnel of this node started or stopped. */
@@ -244,10 +256,20 @@ export class Cluster {
           },
         )
         .then(() => {
+          this.#compareHistories()
           if (!this.#isSignedOff) this.#scheduleBeat()
         })
     }, this.#limits.beatMs)
     this.#timer.unref()
+  }
+
+  #compareHistories(): void {
+    const history = this.#options.history?.() ?? ''
+    this.#publisher.sendHistory(history)
+    this.#histories.compare(
+      history,
+      [...this.#links].map(([id, link]) => [id, link.history]),
+    )
   }
 
   /** Renews this node's row and reconciles the links with the list; resolves to their first syncs. */

@@ -55,6 +55,11 @@ export class Link {
     return this.#remote?.servesApi === true ? this.#remote : undefined
   }
 
+  /** The identity of the history that the peer sees; empty while it cannot tell. */
+  get history(): string {
+    return this.#remote?.history ?? ''
+  }
+
   /** Opens a stream on a leg that the session of the tunnel has at the peer; undefined while the link is down. */
   openOnLeg(tunnel: LiveTunnel, client: ClientInfo): ByteStream | undefined {
     return this.#remote?.openOnLeg(tunnel, client)

@@ -74,6 +74,7 @@ export class RegistryPublisher {
   readonly #links = new Set<MuxSession>()
   readonly #relays = new Set<StreamRelay>()
   #agentsMoved = false
+  #history = ''
 
   constructor(options: RegistryPublisherOptions) {
     this.#options = options
@@ -87,6 +88,13 @@ export class RegistryPublisher {
   /** Sends a revocation of visitors' sessions to every watcher. One that watches later reads it from the database. */
   sendRevocation(revocation: unknown): void {
     this.#send({ revocation })
+  }
+
+  /** Tells every watcher, also later ones, which history this node sees. */
+  sendHistory(history: string): void {
+    if (history === this.#history) return
+    this.#history = history
+    this.#send({ history })
   }
 
   /** Resolves once every peer has registered what was published so far; those that are slow are not waited for. */
@@ -242,6 +250,7 @@ export class RegistryPublisher {
     for (const session of this.#sessions.values()) watcher.send({ session: toSessionSnapshot(session) })
     for (const tunnel of this.#tunnels.values()) watcher.send({ tunnel: toTunnelSnapshot(tunnel) })
     for (const session of this.#legged.values()) watcher.send(toLegsEvent(session))
+    watcher.send({ history: this.#history })
     watcher.send({ complete: true })
     this.#watchers.add(watcher)
   }

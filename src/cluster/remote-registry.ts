@@ -62,6 +62,7 @@ export class RemoteRegistry {
   readonly #unconfirmed = new Set<LiveTunnel>()
   #retry: NodeJS.Timeout | undefined
   #servesApi = false
+  #history = ''
   #counts: CountsSender | undefined
   /** Serializes events, even when one waits for a port. */
   #applying: Promise<void> = Promise.resolve()
@@ -89,6 +90,11 @@ export class RemoteRegistry {
   /** Whether the peer runs the management API. */
   get servesApi(): boolean {
     return this.#servesApi && !this.#link.closed
+  }
+
+  /** The identity of the history that the peer sees; empty while it cannot tell. */
+  get history(): string {
+    return this.#history
   }
 
   /** Opens a connection to the management API of the peer. */
@@ -163,6 +169,7 @@ export class RemoteRegistry {
     else if ('sessionChanged' in event)
       this.#sessions.get(event.sessionChanged.id)?.change(event.sessionChanged)
     else if ('legs' in event) registry.reportLegs(this.#options.peerId, event.legs.sessionId, event.legs.legs)
+    else if ('history' in event) this.#history = event.history
     else if ('revocation' in event) this.#options.onRevocation?.(event.revocation)
     else if ('tunnel' in event) return this.#bindOrRetry(event.tunnel)
     else if ('tunnelChanged' in event) this.#patch(event.tunnelChanged)

@@ -72,6 +72,8 @@ export type RegistryEvent =
   | { readonly tunnelGone: { readonly sessionId: string; readonly bindId: string; readonly kept: boolean } }
   /** Sessions of visitors were revoked. The previous release reads it from the database alone. */
   | { readonly revocation: unknown }
+  /** The identity of the history of the peer's database, empty while it is unavailable. The previous release ignores it. */
+  | { readonly history: string }
   | { readonly complete: true }
 
 /** A line in the other direction: how many lines the watching node has registered. */

@@ -43,6 +43,8 @@ const SESSION_EVENTS = [
 
 const SIGN_IN_EVENTS = ['sign_in_failed.v0']
 
+const DATABASE_EVENTS = ['database_revisions_lost.v0']
+
 const CONNECTION_FIELDS = [
   'conn.client_ip',
   'conn.server_ip',
@@ -98,5 +100,6 @@ export const EVENT_TYPES: ReadonlySet<string> = new Set([
   ...RESOURCE_EVENTS,
   ...SESSION_EVENTS,
   ...SIGN_IN_EVENTS,
+  ...DATABASE_EVENTS,
   ...Object.keys(TRAFFIC_FIELDS),
 ])

@@ -16,6 +16,8 @@ test('totals of edges are counters, with the same value at each scrape until tra
     agents: () => 0,
     heap: () => 0,
     staleness: () => 0,
+    isSplit: () => false,
+    lostRevisions: () => {},
   })
 
   await registry.metrics()

@@ -7,7 +7,15 @@ const COUNTERS = ['requests', 'connections', 'rejections', 'errors'] as const
 /** Registers metrics that are read from the parts at each scrape, so that they cost traffic nothing. */
 export function registerPlatformMetrics(
   registry: Registry,
-  parts: { edge: Edge; agents: () => number; heap: () => number; staleness: () => number },
+  parts: {
+    edge: Edge
+    agents: () => number
+    heap: () => number
+    staleness: () => number
+    isSplit: () => boolean
+    /** Passes a function that counts lost revisions to who notices them. */
+    lostRevisions: (count: (revisions: number) => void) => void
+  },
 ): void {
   const { edge } = parts
   for (const name of COUNTERS) {
@@ -48,4 +56,16 @@ export function registerPlatformMetrics(
     registers: [registry],
     collect: () => staleness.set(parts.staleness()),
   })
+  const split: Gauge = new Gauge({
+    name: 'adit_database_split',
+    help: '1 while a linked node uses another database.',
+    registers: [registry],
+    collect: () => split.set(parts.isSplit() ? 1 : 0),
+  })
+  const lost = new Counter({
+    name: 'adit_lost_revisions_total',
+    help: 'Revisions of the database that this process had seen and that are gone.',
+    registers: [registry],
+  })
+  parts.lostRevisions((revisions) => lost.inc(revisions))
 }

@@ -24,8 +24,15 @@ export function createReadiness(
     stalenessMonitor,
     database,
     serving,
+    /** A linked node that uses another database. */
+    splitFrom: (): string | undefined => undefined,
     async verify() {
       serving()
+      const peer = this.splitFrom()
+      if (peer !== undefined)
+        throw new Error(
+          `The node ${peer} uses another database than this one: end the one of both that must not go on.`,
+        )
       await store.check()
       await store.checkWritable()
     },

@@ -31,8 +31,8 @@ export interface DurableStore extends Store {
   checkWritable(): Promise<void>
   /** Resolves once every follower has what is committed now, by this or another process. */
   catchUp(): Promise<void>
-  /** What this process has seen of the history, and whether the database lost some of it. */
-  readonly history: Pick<HistoryWatch, 'position' | 'onLoss'>
+  /** The identity of the history, as the last check found it, and whether the database lost some of it. */
+  readonly history: Pick<HistoryWatch, 'current' | 'onLoss'>
   /** Runs statements in one durable transaction. */
   inTransaction<T>(body: CallBody<T>): Promise<T>
 }
@@ -120,7 +120,7 @@ export async function createDurableStore(options: {
     revision: async () => (await readHead(sql)).revision,
     async check() {
       options.requireDatabase?.()
-      await readHead(sql)
+      history.current = (await readHead(sql)).history
     },
     async checkWritable() {
       const { hang } = queue

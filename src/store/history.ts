@@ -41,6 +41,9 @@ export async function beginEpoch(sql: Sql, after: number, now: number): Promise<
 export class HistoryWatch {
   readonly #log: Logger
   readonly #listeners = new Set<(loss: HistoryLoss) => void>()
+  readonly #losses: HistoryLoss[] = []
+  /** The identity that the database had when it was last looked at. */
+  current = ''
   #latest: Position | undefined
   #reported = ''
 
@@ -48,13 +51,10 @@ export class HistoryWatch {
     this.#log = log
   }
 
-  /** The last position that any reader of this process has reached. */
-  get position(): Position | undefined {
-    return this.#latest
-  }
-
+  /** Tells of every loss, also of earlier ones. */
   onLoss(listener: (loss: HistoryLoss) => void): void {
     this.#listeners.add(listener)
+    for (const loss of this.#losses) listener(loss)
   }
 
   /** A reader has reached a position. */
@@ -88,6 +88,7 @@ export class HistoryWatch {
       { revisions, since: since === undefined ? undefined : formatTimestamp(since) },
       'the database has lost revisions that were seen here: reading everything again',
     )
+    this.#losses.push(loss)
     for (const listener of this.#listeners) listener(loss)
   }
 }

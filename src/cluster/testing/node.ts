@@ -47,6 +47,7 @@ export interface NodeOptions {
   supersededMs?: number
   onCounts?: ClusterOptions['onCounts']
   onRevocation?: ClusterOptions['onRevocation']
+  history?: ClusterOptions['history']
   /** The registry of its gateway, if it has one. */
   registry?: Registry
 }
@@ -72,6 +73,7 @@ export async function startNode(
     agentAddress: () => `${id}.example.com:4443`,
     onCounts: options.onCounts,
     onRevocation: options.onRevocation,
+    history: options.history,
     limits: { beatMs: 20, introductionMs: 500, ...limits },
   })
   registry.publishTo(cluster)

@@ -8,14 +8,16 @@ export type Monitoring = ReturnType<typeof wireMonitoring>
 
 /** Registers the metrics of traffic, and watches how old the configuration is. */
 export function wireMonitoring(
-  { metrics }: Foundation,
+  { metrics, store }: Foundation,
   { edge, agentGateway }: TrafficParts,
-  { stalenessMonitor }: ProcessReadiness,
+  { stalenessMonitor, splitFrom }: ProcessReadiness,
 ) {
   registerPlatformMetrics(metrics, {
     edge,
     staleness: stalenessMonitor.staleness,
     agents: () => agentGateway.connections,
+    isSplit: () => splitFrom() !== undefined,
+    lostRevisions: (count) => store.history.onLoss(({ revisions = 1 }) => count(revisions)),
     heap: () => process.memoryUsage.rss(),
   })
   return { stalenessMonitor }

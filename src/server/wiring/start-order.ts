@@ -1,4 +1,5 @@
 import { CREDENTIAL_KINDS, createCredentialWatch } from '../../auth/index.ts'
+import { formatTimestamp } from '../../base/clock.ts'
 import { joinHostPort } from '../../base/hostport.ts'
 import { DesiredPorts } from '../../edge/index.ts'
 import { followReservations, RESERVING_KINDS } from '../../naming/index.ts'
@@ -103,12 +104,13 @@ function followers(
   ]
 }
 
-function backgroundComponents(
-  { hasRole }: Foundation,
-  { events, certs, zones, dns }: Background,
-): Lifecycle[] {
+function backgroundComponents(foundation: Foundation, background: Background): Lifecycle[] {
+  const { hasRole, worker } = foundation
+  const { events, certs, zones, dns } = background
   return [
     events,
+    // The control process tells for its workers.
+    ...(worker === undefined ? [reportLosses(foundation, background)] : []),
     certs,
     { start: async () => void (hasRole('dns') && (await zones.start())), stop: zones.stop },
     {
@@ -116,6 +118,23 @@ function backgroundComponents(
       stop: async () => void (await dns?.stop()),
     },
   ]
+}
+
+/** Tells the operator's account that this node had seen revisions that the database lacks. */
+function reportLosses({ store, nodeId, operatorAccount }: Foundation, { events }: Background): Lifecycle {
+  return {
+    async start() {
+      store.history.onLoss(({ revisions = null, since }) =>
+        events.emit({
+          type: 'database_revisions_lost.v0',
+          accountId: operatorAccount,
+          sequence: 1,
+          object: { node: nodeId, revisions, since: since === undefined ? null : formatTimestamp(since) },
+        }),
+      )
+    },
+    async stop() {},
+  }
 }
 
 /** The routing table is complete before the listeners open. A drain ends the listeners too, so they stop once. */

@@ -78,6 +78,7 @@ export async function wireTraffic(
     edge,
     logins,
     windows,
+    readiness,
   })
   return {
     logins,
@@ -233,7 +234,12 @@ const UNOPENED_PORTS: PublicPorts = {
 async function wireRegistry(
   foundation: Foundation,
   { events }: Background,
-  { edge, logins, windows }: { edge: Edge; logins: LoginService; windows: WindowBudget },
+  {
+    edge,
+    logins,
+    windows,
+    readiness,
+  }: { edge: Edge; logins: LoginService; windows: WindowBudget; readiness: ProcessReadiness },
 ) {
   const { settings, store, clock, logOf, authority, claims, addresses, apiStreams, hasRole } = foundation
   const log = logOf('sessions')
@@ -270,12 +276,14 @@ async function wireRegistry(
       openApi: settings.roles.has('api')
         ? ({ host, visitor }) => apiStreams.openLocal(host === 'api' ? 'api' : 'dashboard', visitor)
         : undefined,
+      history: () => (readiness.database() === 'available' ? store.history.current : ''),
       onRevocation: (revocation) => logins.applyRevocations([revocation as Revocation]),
       onCounts: hasRole('edge') ? (counts) => edge.sharedCounts.add([counts as CountUpdate]) : undefined,
       windows,
       clock,
       log: logOf('cluster'),
     })
+  readiness.splitFrom = () => cluster?.splitFrom
   apiStreams.findPeer = () => cluster?.apiPeer
   registry.subscribe((event) => {
     if (event.type === 'tunnel_stopped') claims.release(event.tunnel.id, event.inGrace)
