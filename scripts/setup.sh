@@ -86,7 +86,7 @@ missing=$(missing_packages postgresql strace openssh-server openssh-client chrom
 
 [ "$1" = --apps ] || exit 0
 
-missing=$(missing_packages ca-certificates cadaver docker-registry ffmpeg git python3-venv rclone redis-server restic skopeo)
+missing=$(missing_packages ca-certificates cadaver docker-registry faketime ffmpeg git python3-venv rclone redis-server restic skopeo)
 command -v go >/dev/null || missing="$missing golang-go"
 command -v java >/dev/null || missing="$missing default-jdk-headless"
 command -v mvn >/dev/null || missing="$missing maven"

@@ -34,12 +34,30 @@ export interface ProtectedPages {
   protectByPolicy(rules: readonly object[]): Promise<ProtectedPage>
   /** Reads a document, such as the metadata of a service provider. */
   read(url: string): Promise<string>
+  /** Waits until the owner of a page is told of a sign-in that failed there. */
+  waitForFailure(page: string): Promise<FailedSignIn>
+  /** What the server has logged of failed sign-ins. */
+  failureLog(): string[]
+}
+
+/** What the owner of a page is told of a failed sign-in. */
+export interface FailedSignIn {
+  readonly public_url: string
+  readonly failure: string
+  readonly setting: string
+  readonly error?: string
+  readonly error_description?: string
+  readonly reason?: string
 }
 
 /** Starts a platform for routes that require a sign-in. */
-export async function startProtectedPages(t: TestContext): Promise<ProtectedPages> {
+export async function startProtectedPages(
+  t: TestContext,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ProtectedPages> {
   const flags = ['--workers', '2', '--outbound-allow', '127.0.0.1', '--login-rate-limit', '0']
-  const { credentials, url, apiKey } = await startServerProcess(t, createTempDir(), flags)
+  const server = await startServerProcess(t, createTempDir(), flags, { environment })
+  const { credentials, url, apiKey } = server
   const call = createClient(url, apiKey)
   const dispatcher = new Agent({
     connect: {
@@ -78,6 +96,16 @@ export async function startProtectedPages(t: TestContext): Promise<ProtectedPage
       const response = await get(document)
       return response.text()
     },
+    waitForFailure: (page) =>
+      eventually(async () => {
+        const { body } = await call('GET', '/dashboard/api/failed_sign_ins')
+        return (body.failed_sign_ins as FailedSignIn[]).find(({ public_url }) => public_url === page)
+      }, `a failed sign-in on ${page}`),
+    failureLog: () =>
+      server
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('sign-in failed')),
   }
 }
 
