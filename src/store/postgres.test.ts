@@ -72,6 +72,37 @@ test('reads use no more connections than the engine was given', async (t) => {
   assert.equal(new Set((await Promise.all(reads)).map((row) => row?.pid)).size, 2)
 })
 
+test('reads and writes that wait for a lock end with their time, and leave no backends behind', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const store = await openAt(t, url)
+  await put(store, draft())
+  const holder = new pg.Client({ connectionString: url })
+  // The database is dropped with its connections.
+  holder.on('error', () => {})
+  await holder.connect()
+  await holder.query('BEGIN; LOCK TABLE resources')
+
+  for (let round = 0; round < 2; round++) {
+    const startedAt = performance.now()
+    const calls = Array.from({ length: 20 }, () => store.list('thing', 'ac_one', { limit: 1 }))
+    const outcomes = await Promise.allSettled([...calls, put(store, draft())])
+    for (const outcome of outcomes)
+      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailable)
+    // Twenty reads over eight connections wait three times.
+    assert.ok(performance.now() - startedAt < 15_000)
+  }
+
+  const { rows } = await holder.query(
+    `SELECT count(*) FILTER (WHERE state = 'active')::int AS active, count(*)::int AS total FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
+  )
+  assert.equal(rows[0].active, 0)
+  assert.ok(rows[0].total <= 10, `${rows[0].total} connections`)
+  await holder.query('ROLLBACK')
+  await put(store, draft())
+  assert.equal((await store.list('thing', 'ac_one', { limit: 9 })).length, 2)
+})
+
 test('a database that accepts connections and is silent is waited for once, not by each of several calls', async (t) => {
   let connections = 0
   const port = await startTcp(t, (socket) => {

@@ -13,6 +13,8 @@ const READ_TIMEOUT_MS = 2_500
 const LOCK_TIMEOUT_MS = 5_000
 const WRITE_TIMEOUT_MS = 6_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 7_000
+/** The database ends a statement this long before the client gives it up: an abandoned one would keep its backend. */
+const STATEMENT_LEAD_MS = 250
 const MIGRATION_TIMEOUT_MS = 60_000
 /** A start that cannot do without the database waits longer for a busy one than a request does. */
 const START_TIMEOUT_MS = 15_000
@@ -64,7 +66,12 @@ export class PostgresEngine implements Engine, Migrator {
       application_name: 'adit',
       types: { getTypeParser },
     }
-    this.#pool = new pg.Pool({ ...this.#config, max: maxReaders, query_timeout: READ_TIMEOUT_MS })
+    this.#pool = new pg.Pool({
+      ...this.#config,
+      max: maxReaders,
+      query_timeout: READ_TIMEOUT_MS,
+      onConnect: (client) => setLimits(client, { timeoutMs: READ_TIMEOUT_MS }),
+    })
     // Without a listener a database restart would end this process (P8).
     this.#pool.on('error', (error) => log.warn({ reason: describeError(error) }, 'database connection lost'))
     this.reader = new PostgresSql(this.#pool, this.#texts, this.#silence)
@@ -88,11 +95,10 @@ export class PostgresEngine implements Engine, Migrator {
   }
 
   async runExclusive<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const client = await this.#connect({
-      connectionTimeoutMillis: this.#startTimeoutMs,
-      query_timeout: MIGRATION_TIMEOUT_MS,
-      lock_timeout: MIGRATION_TIMEOUT_MS,
-    })
+    const client = await this.#connect(
+      { timeoutMs: MIGRATION_TIMEOUT_MS },
+      { connectionTimeoutMillis: this.#startTimeoutMs },
+    )
     try {
       await verifyDurability(client, this.#startTimeoutMs)
       await command(client, `BEGIN; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
@@ -106,7 +112,7 @@ export class PostgresEngine implements Engine, Migrator {
 
   /** Runs reads in one snapshot, for as long as they take, without blocking writers. */
   async inSnapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const client = await this.#connect({ query_timeout: SNAPSHOT_TIMEOUT_MS })
+    const client = await this.#connect({ timeoutMs: SNAPSHOT_TIMEOUT_MS })
     try {
       await command(client, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const value = await work(new PostgresSql(client, this.#texts))
@@ -137,7 +143,7 @@ export class PostgresEngine implements Engine, Migrator {
     while (!signal.aborted) {
       let client: pg.Client | undefined
       try {
-        client = await this.#connect({ query_timeout: READ_TIMEOUT_MS })
+        client = await this.#connect({ timeoutMs: READ_TIMEOUT_MS })
         client.on('notification', onCommit)
         await client.query(`LISTEN ${CHANNEL}`)
         retryMs = MIN_RETRY_MS
@@ -176,13 +182,15 @@ export class PostgresEngine implements Engine, Migrator {
   async #connectWriter(): Promise<pg.Client> {
     let client: pg.Client | undefined
     try {
-      client = await this.#connect({
-        pipeline: true,
-        query_timeout: WRITE_TIMEOUT_MS,
-        lock_timeout: LOCK_TIMEOUT_MS,
-        // A process suspended in the middle of a transaction must not block the other writers.
-        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-      })
+      client = await this.#connect(
+        {
+          timeoutMs: WRITE_TIMEOUT_MS,
+          lockMs: LOCK_TIMEOUT_MS,
+          // A process suspended in the middle of a transaction must not block the other writers.
+          idleInTransactionMs: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+        },
+        { pipeline: true },
+      )
       const connected = client
       connected.once('error', () => this.#drop(connected))
       connected.once('end', () => this.#drop(connected))
@@ -195,13 +203,14 @@ export class PostgresEngine implements Engine, Migrator {
     }
   }
 
-  async #connect(extra: pg.ClientConfig): Promise<pg.Client> {
-    const client = new pg.Client({ ...this.#config, ...extra })
+  async #connect(limits: ConnectionLimits, extra: pg.ClientConfig = {}): Promise<pg.Client> {
+    const client = new pg.Client({ ...this.#config, query_timeout: limits.timeoutMs, ...extra })
     client.on('error', (error) =>
       this.#log.warn({ reason: describeError(error) }, 'database connection lost'),
     )
     try {
       await this.#silence.watch(() => client.connect())
+      await setLimits(client, limits, extra.connectionTimeoutMillis)
       return client
     } catch (error) {
       endClient(client)
@@ -433,6 +442,30 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string)
   return pg.types.getTypeParser(oid, format as 'text')
 }
 
+/** What a connection is allowed to take. */
+interface ConnectionLimits {
+  /** After this the client gives a query up. */
+  readonly timeoutMs: number
+  /** How long a statement waits for a lock; 0 for as long as it may take. */
+  readonly lockMs?: number
+  /** How long a transaction may wait for its client; 0 for no limit. */
+  readonly idleInTransactionMs?: number
+}
+
+/** By statements and not with the start of the connection, which a pooler rejects. */
+async function setLimits(
+  client: pg.ClientBase,
+  { timeoutMs, lockMs = 0, idleInTransactionMs = 0 }: ConnectionLimits,
+  answerMs = CONNECT_TIMEOUT_MS,
+): Promise<void> {
+  await command(
+    client,
+    `SET statement_timeout = ${timeoutMs - STATEMENT_LEAD_MS}; SET lock_timeout = ${lockMs};
+     SET idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
+    answerMs,
+  )
+}
+
 /** Rejects a server that may lose acknowledged writes (P2). */
 async function verifyDurability(client: pg.Client, timeoutMs?: number): Promise<void> {
   const names = ['fsync', 'synchronous_commit', 'server_version_num', 'server_encoding']
@@ -460,7 +493,7 @@ async function verifyDurability(client: pg.Client, timeoutMs?: number): Promise<
 
 /** Sends a text with one or more statements; returns the result of the last. */
 async function command(
-  client: pg.Client,
+  client: pg.ClientBase,
   text: string,
   timeoutMs?: number,
 ): Promise<pg.QueryResult<SqlRecord>> {
