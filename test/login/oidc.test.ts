@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { CookieClient } from '../support/browser-client.ts'
 import { eventually, eventuallyEqual } from '../support/eventually.ts'
 import { startPlatform } from '../support/platform.ts'
-import { createProtectedRoute, signIn } from './openid-provider.ts'
+import { confirmSignOut, createProtectedRoute, signIn } from './openid-provider.ts'
 
 async function startProtectedRoute(t: TestContext, flags: string[] = []) {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1', ...flags])
@@ -111,15 +111,7 @@ test('a person who signs out at the provider too comes back to the application',
   await signIn(browser, url)
 
   const asked = await browser.get(`${url}/auth/logout`)
-  const [, action = ''] = /action="([^"]+)"/.exec(asked.text) ?? []
-  const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(asked.text) ?? []
-  const confirmed = await browser.once(action, {
-    method: 'POST',
-    body: new URLSearchParams({ xsrf, logout: 'yes' }).toString(),
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  })
-  await confirmed.text()
-  const page = await browser.get(confirmed.headers.get('location') ?? '')
+  const page = await browser.get(await confirmSignOut(browser, asked))
 
   assert.equal(page.status, 200, page.text)
   assert.equal(page.way.at(-1), `${url}/auth/logout`)

@@ -26,9 +26,12 @@ export async function startProvider(
   redirectUri: string,
   {
     configuration = {},
+    client = {},
     intercept,
   }: {
     configuration?: Record<string, unknown>
+    /** Further metadata of the applications. */
+    client?: Record<string, unknown>
     /** Sees every request first; true when it responds itself. */
     intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
   } = {},
@@ -44,6 +47,7 @@ export async function startProvider(
       redirect_uris: [redirectUri],
       post_logout_redirect_uris: [redirectUri],
       grant_types: ['authorization_code', 'refresh_token'],
+      ...client,
     })),
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },
     findAccount: (_context: unknown, id: string) => ({
@@ -97,4 +101,20 @@ export async function signIn(browser: CookieClient, url: string, login = 'ada') 
     way.push(...page.way)
   }
   return { ...page, way }
+}
+
+/** Confirms the sign-out that the provider asks about; returns where it leads. */
+export async function confirmSignOut(
+  browser: CookieClient,
+  asked: { readonly text: string },
+): Promise<string> {
+  const [, action = ''] = /action="([^"]+)"/.exec(asked.text) ?? []
+  const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(asked.text) ?? []
+  const response = await browser.once(action, {
+    method: 'POST',
+    body: new URLSearchParams({ xsrf, logout: 'yes' }).toString(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  })
+  await response.text()
+  return response.headers.get('location') ?? ''
 }
