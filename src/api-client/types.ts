@@ -788,8 +788,6 @@ export interface OidcModule {
   authorized_claims: string[]
   /** Seconds after which the provider is asked again who the visitor is, without a redirect where it gave a refresh token; 0 for never. */
   userinfo_refresh_interval: number
-  /** The URL to register at the provider for back-channel logout, which ends the sessions of people who sign out there. */
-  backchannel_logout_url: string
 }
 
 export interface BackendModule {

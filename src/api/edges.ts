@@ -6,7 +6,7 @@ import type { CommitContext, WriteContext } from './call.ts'
 import { requireNoCloudEndpoint } from './cloud-endpoints.ts'
 import { crud, render } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
-import { withLogoutUrl, withSamlService } from './sign-in-service.ts'
+import { withSamlService } from './saml-service.ts'
 import {
   requireCookieDomain,
   requireOneSignIn,
@@ -105,13 +105,7 @@ export const httpsRoutes = crud(HttpsRoute, {
       policy,
       (['oauth', 'oidc', 'saml'] as const).find((name) => record[name]?.enabled),
     )
-    return {
-      record: {
-        ...record,
-        oidc: withLogoutUrl(record.oidc, context),
-        saml: await withSamlService(record.saml, context),
-      },
-    }
+    return { record: { ...record, saml: await withSamlService(record.saml, context) } }
   },
 })
 

@@ -1,16 +1,10 @@
 import { EndpointConfiguration } from '../resources/index.ts'
 import { crud } from './crud.ts'
-import { withLogoutUrl, withSamlService } from './sign-in-service.ts'
+import { withSamlService } from './saml-service.ts'
 
 export const endpointConfigurations = crud(EndpointConfiguration, {
   async prepare(record, context) {
     // A record of an earlier release has no modules.
-    return {
-      record: {
-        ...record,
-        oidc: withLogoutUrl(record.oidc ?? null, context),
-        saml: await withSamlService(record.saml ?? null, context),
-      },
-    }
+    return { record: { ...record, saml: await withSamlService(record.saml ?? null, context) } }
   },
 })

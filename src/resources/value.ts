@@ -455,10 +455,16 @@ export function checkObject(
     const fieldPath = path === '' ? key : `${path}.${key}`
     const inputValue = value.byService === undefined ? input[key] : undefined
     if (inputValue !== undefined && inputValue !== null) checked[key] = value.check(inputValue, fieldPath)
-    else if (value.required) throw new InvalidValue(fieldPath, `${fieldPath} is required.`)
+    else if (value.required || (inputValue === null && standsForSecret(value)))
+      throw new InvalidValue(fieldPath, `${fieldPath} is required.`)
     else checked[key] = value.fallback
   }
   return checked
+}
+
+/** Null stands for the stored secret, so that a copy without one must not become a value of its own. */
+function standsForSecret(value: Value): boolean {
+  return isShownSecret(value) && value.fallback !== null
 }
 
 /** Joins the paths inside each of these values to dotted paths. */

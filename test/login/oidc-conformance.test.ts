@@ -27,7 +27,8 @@ import {
  * rp-request_uri-unsigned, -sig, -enc, -sig+enc, rp-claims_request-id_token, -userinfo: optional request parameters, not used.
  * rp-claims-aggregated, -distributed: optional claim types, not used.
  * rp-support-3rd-party-init-login: sign-ins begin at the page itself.
- * rp-frontchannel-*, rp-backchannel-*, rp-sess-mgmt-*: log-outs that a provider begins are offered for SAML alone.
+ * rp-frontchannel-*, rp-sess-mgmt-*: of log-outs that a provider begins, back-channel logout is offered; the cases of
+ * rp-backchannel-* are in src/edge/login/backchannel-logout.test.ts.
  */
 
 type Provider = Awaited<ReturnType<typeof start>>

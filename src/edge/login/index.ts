@@ -169,9 +169,7 @@ export function createLogins(options: LoginOptions): LoginService {
 
   return {
     oidc(settings, context) {
-      // The address is for the provider alone, and no setting that sessions are bound to.
-      const { backchannel_logout_url: _, ...own } = settings
-      const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = own
+      const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = settings
       const { authz_url_params: parameters = {} } = settings
       if (clientSecret === null) throw new ModuleConfigError('the client secret cannot be read')
       if (issuer.includes('/.well-known/'))
@@ -183,7 +181,7 @@ export function createLogins(options: LoginOptions): LoginService {
         claims: settings.authorized_claims,
       }
       const lifetime = createLifetime(settings, 0)
-      return protect(context, own, ['oidc', issuer, clientId], () =>
+      return protect(context, settings, ['oidc', issuer, clientId], () =>
         createOidcSignIn({
           issuer,
           clientId,

@@ -2,18 +2,7 @@ import { Type } from 'typebox'
 import { httpUrl } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, durationMark, optionalText } from '../option.ts'
-import {
-  byService,
-  choice,
-  described,
-  InvalidValue,
-  integer,
-  list,
-  nonEmpty,
-  required,
-  secret,
-  text,
-} from '../value.ts'
+import { choice, described, InvalidValue, integer, list, nonEmpty, required, secret, text } from '../value.ts'
 import { claimRules, emailRules, groupRules } from './allow-rules.ts'
 import {
   allowError,
@@ -28,11 +17,6 @@ import {
 /** How applications authenticate to the token endpoint of their provider, as OpenID Connect names the methods. */
 export const TOKEN_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const
 export type TokenAuthMethod = (typeof TOKEN_AUTH_METHODS)[number]
-
-/** The URL to which the provider of a route, or of the endpoint with a host, reports sign-outs. */
-export function backchannelLogoutUrl(idpUrl: string, name: string): string {
-  return `${idpUrl}/oidc/backchannel-logout/${name}`
-}
 
 /** Why a method cannot be used with this secret. */
 export function tokenAuthError(method: string, clientSecret: string): string | undefined {
@@ -87,10 +71,6 @@ export const Oidc = defineModule(
     userinfo_refresh_interval: described(
       integer(0, MAX_REFRESH_SECONDS, 0),
       'Seconds after which the provider is asked again who the visitor is, without a redirect where it gave a refresh token; 0 for never.',
-    ),
-    backchannel_logout_url: described(
-      byService(text(2048)),
-      'The URL to register at the provider for back-channel logout, which ends the sessions of people who sign out there.',
     ),
   },
   {
@@ -178,7 +158,7 @@ export const Oidc = defineModule(
   },
 )
 
-interface OidcOption extends LoginOption {
+export interface OidcOption extends LoginOption {
   readonly issuerUrl: string
   readonly tokenAuthMethod?: TokenAuthMethod
   readonly refreshSeconds?: number

@@ -16,6 +16,8 @@ const ADVANCED_FIELDS = [
   'inactivity_timeout',
   'maximum_duration',
   'auth_check_interval',
+  'token_endpoint_auth_method',
+  'userinfo_refresh_interval',
   'force_authn',
   'allow_idp_initiated',
   'nameid_format',
@@ -52,6 +54,7 @@ export function ModuleDialog({
     <Dialog title={title} onClose={onClose}>
       <p className="quiet">This module {action}.</p>
       {(module === 'oidc' || module === 'oauth') && <CallbackAddress module={module} />}
+      {module === 'oidc' && <LogoutAddress scopeId={scopePath.slice(scopePath.lastIndexOf('/') + 1)} />}
       {module === 'saml' && settings && <SamlAddresses settings={settings} />}
       {mayChange ? (
         <>
@@ -123,7 +126,8 @@ function CallbackAddress({ module }: { module: 'oidc' | 'oauth' }) {
   const address = `${base}/oauth2/callback`
   return (
     <Notice>
-      Register this redirect (callback) URL with the provider:
+      Register this redirect (callback) URL with the provider
+      {module === 'oidc' && ', also for the way back after a sign-out (post-logout redirect URI)'}:
       <span className="copy-line">
         <code>{address}</code> <CopyButton text={address} />
       </span>
@@ -142,6 +146,21 @@ function CallbackAddress({ module }: { module: 'oidc' | 'oauth' }) {
           the same with their name.
         </>
       )}
+    </Notice>
+  )
+}
+
+/** The URL to which the identity provider reports sign-outs. */
+function LogoutAddress({ scopeId }: { scopeId: string }) {
+  const platform = usePlatform()
+  if (!platform) return null
+  const address = `${httpsUrlOf(`idp.${platform.domain}`, platform)}/oidc/backchannel-logout/${scopeId}`
+  return (
+    <Notice>
+      Register this back-channel logout URL with the provider to end the sessions of users who sign out there:
+      <span className="copy-line">
+        <code>{address}</code> <CopyButton text={address} />
+      </span>
     </Notice>
   )
 }

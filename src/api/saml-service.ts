@@ -2,10 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { Secret } from '../base/secret.ts'
 import { createSelfSigned, type KeyedCertificate, renewSelfSigned } from '../certs/index.ts'
 import {
-  backchannelLogoutUrl,
   type EndpointConfiguration,
   type HttpsRoute,
-  type Oidc,
   type Saml,
   type Settings,
   samlUrls,
@@ -40,12 +38,4 @@ async function signingCertificate({ id, existing, clock }: Context): Promise<Key
   return validFromDate.getTime() <= now && now <= validToDate.getTime()
     ? stored
     : renewSelfSigned(stored, { commonName: id })
-}
-
-/** Completes the `oidc` module of a resource with the URL for its provider. */
-export function withLogoutUrl(
-  oidc: Settings<typeof Oidc> | null,
-  { config, id }: Pick<Context, 'config' | 'id'>,
-): Settings<typeof Oidc> | null {
-  return oidc && { ...oidc, backchannel_logout_url: backchannelLogoutUrl(config.idpUrl(), id) }
 }
