@@ -3,6 +3,7 @@ import { createHmac, randomUUID, sign } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { HOST } from '../testing/https-edge.ts'
 import { IDP } from '../testing/login-page.ts'
+import { forgetfulLoginStore } from '../testing/login-store.ts'
 import { AGENT_HOST, startOpenidPages } from '../testing/openid-page.ts'
 import {
   createSigningKey,
@@ -15,8 +16,8 @@ import {
 const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }
 
 /** Pages at a provider that puts the id of its session into ID tokens. */
-async function start(t: TestContext) {
-  const pages = await startOpenidPages(t)
+async function start(t: TestContext, options: Parameters<typeof startOpenidPages>[1] = {}) {
+  const pages = await startOpenidPages(t, options)
   pages.behaviour.claims = (claims) => ({ ...claims, sid: 'ada-1' })
   const now = () => Math.floor(Date.now() / 1000)
 
@@ -209,6 +210,23 @@ test('only a form with one token is read, and a large one is not', async (t) => 
   assert.equal((await post(form, { page: 'edghtsrt_none' })).status, 404)
   assert.equal((await visit(cookies)).status, 200)
   assert.equal((await visit(cookies, { path: '/', host: HOST })).status, 200)
+})
+
+test('one address may send so many invalid tokens a minute, and valid ones without limit', async (t) => {
+  const { report, claimsOf } = await start(t, { callbackLimit: 2 })
+  const send = async (changes: Record<string, unknown> = {}) =>
+    (await report(signToken(claimsOf(changes)))).status
+
+  assert.deepEqual([await send(), await send(), await send(), await send()], [200, 200, 200, 200])
+  const invalid = { aud: 'other' }
+  assert.deepEqual([await send(invalid), await send(invalid), await send(invalid)], [400, 400, 429])
+})
+
+test('while the database cannot be written, a sign-out fails and may be repeated later', async (t) => {
+  const store = { ...forgetfulLoginStore, consume: () => Promise.reject(new Error('down')) }
+  const { report, claimsOf } = await start(t, { store })
+
+  assert.equal((await report(signToken(claimsOf()))).status, 503)
 })
 
 test('a provider whose keys cannot be read is told to try again', async (t) => {

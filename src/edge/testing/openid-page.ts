@@ -27,10 +27,12 @@ export async function startOpenidPages(
     settings = {},
     option = {},
     store = forgetfulLoginStore,
+    callbackLimit = 0,
   }: {
     settings?: object
     option?: object
     store?: typeof forgetfulLoginStore
+    callbackLimit?: number
   } = {},
 ) {
   const provider = await startOpenidProvider(t)
@@ -43,6 +45,7 @@ export async function startOpenidPages(
     key: new Secret(randomBytes(32)),
     idpUrl: () => `https://${IDP}`,
     store,
+    callbackLimit,
   })
   t.after(() => logins.close())
   const edge = await startHttpsEdge(t, echo, {
