@@ -132,14 +132,14 @@ test('a new user starts a platform, installs an agent and serves one team behind
   const callback = await readText(dialog.locator('.copy-line code'))
   const { issuer } = await startProvider(t, callback)
   await dialog.getByLabel('Issuer').fill(issuer)
-  await dialog.getByLabel('Client ID').fill('app')
+  await dialog.getByLabel('Client secret').fill('app-secret-app-secret-app-secret')
   await dialog.getByLabel('Email domains').fill('example.com')
   await dialog.getByRole('button', { name: /^Add sign-in/ }).click()
   await dialog
-    .getByText(/client_secret/)
+    .getByText(/client_id/)
     .first()
     .waitFor()
-  await dialog.getByLabel('Client secret').fill('app-secret-app-secret-app-secret')
+  await dialog.getByLabel('Client ID').fill('app')
   await dialog.getByRole('button', { name: /^Add sign-in/ }).click()
   await button(/^Sign-in with OpenID/, false).waitFor()
 
