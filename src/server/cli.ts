@@ -19,6 +19,7 @@ import {
   readSettings,
   type ServerSettings,
   settingsFilePath,
+  warnOfPassword,
 } from './settings.ts'
 import { parseSubcommand, type Subcommand, subcommands } from './subcommands.ts'
 import { findPredecessor, type RunningPredecessor } from './upgrade/predecessor.ts'
@@ -41,7 +42,7 @@ Examples
   adit server                                         try it on this machine
   adit server --domain tunnel.example.com \\
     --http-addr 0.0.0.0:80 --https-addr 0.0.0.0:443 --agent-addr 0.0.0.0:4443
-  adit server --database-url postgres://adit@localhost/adit
+  ADIT_DATABASE_URL=postgres://adit:…@localhost/adit adit server
   adit server backup --help                           more about a command
 
 An address with port 0 means any free port; false switches that listener off.
@@ -166,6 +167,8 @@ export async function runServer(args: readonly string[]): Promise<number> {
   const predecessor = findPredecessor(process.env)
   try {
     const { settings, rest } = readCommandLine(args, process.env)
+    const warning = warnOfPassword(args)
+    if (warning !== undefined) process.stderr.write(`WARNING:  ${warning}\n`)
     if (rest.length === 0) await serve(settings, args, predecessor)
     else {
       const { command, operands, switches } = parseSubcommand(rest)

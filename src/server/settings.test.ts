@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { CommandFailure } from '../base/command-line.ts'
-import { formatSettingsHelp, readSettings } from './settings.ts'
+import { formatSettingsHelp, readSettings, warnOfPassword } from './settings.ts'
 
 test('every setting has a default', () => {
   const settings = readSettings([], { HOME: '/home/someone' })
@@ -121,4 +124,25 @@ test('a duration is a number with its unit, or 0', () => {
   )
   for (const wrong of ['24', '1w', '-1h', 'soon'])
     assert.throws(() => cooldown(wrong), /--name-cooldown is ".+"; write a number with s, m, h or d/)
+})
+
+test('the URL of the database may be in a file, and a password in a flag is warned of', async () => {
+  const dir = createTempDir()
+  const file = join(dir, 'database-url')
+  const url = 'postgres://adit:hunter2@/adit?host=/run/postgresql'
+  writeFileSync(file, `${url}\n`)
+
+  assert.equal(readSettings(['--database-url-file', file], {}).databaseUrl, url)
+  for (const [args, reason] of [
+    [['--database-url-file', file, '--database-url', 'postgres://db/adit'], /set one of them/],
+    [['--database-url-file', join(dir, 'missing')], /cannot be read/],
+    [['--database-url', 'postgres://adit:hunter2@db:port/adit'], /--database-url cannot be read/],
+  ] as const)
+    assert.throws(
+      () => readSettings(args, {}),
+      ({ message }: Error) => reason.test(message) && !message.includes('hunter2'),
+    )
+  for (const args of [[`--database-url=${url}`], ['--database-url', url]])
+    assert.match(warnOfPassword(args) ?? '', /ADIT_DATABASE_URL, or --database-url-file/)
+  assert.equal(warnOfPassword(['--database-url', 'postgres://adit@db/adit']), undefined)
 })

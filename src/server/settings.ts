@@ -1,11 +1,14 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { CommandFailure, takeFlags } from '../base/command-line.ts'
 import { parseDomain } from '../base/domain.ts'
 import { errorMessage } from '../base/error-message.ts'
+import { describeFileError } from '../base/file-error.ts'
 import { CLIENT_FIELDS } from '../base/forwarded.ts'
 import { findNearest } from '../base/nearest.ts'
+import { hasPassword, parsePostgresUrl } from '../base/postgres-url.ts'
 import type { DnsProviderName } from '../certs/index.ts'
 import { REGIONS } from '../resources/index.ts'
 import {
@@ -81,7 +84,7 @@ const definitions = {
   databaseUrl: defineSetting(
     'database-url',
     'URL',
-    'postgres://… ; SQLite in the data directory when unset',
+    'postgres://… ; SQLite in the data directory when unset; a password belongs in the variable or a file',
     '',
     (text, flag) => {
       if (text !== '' && !/^postgres(ql)?:\/\//.test(text))
@@ -89,12 +92,19 @@ const definitions = {
           `--${flag} has to start with postgres://; leave it unset for the embedded database.`,
         )
       // Checked here: the library's error would contain the URL with its password.
-      if (text !== '' && !URL.canParse(text))
+      if (text !== '' && parsePostgresUrl(text) === undefined)
         throw new CommandFailure(
           `--${flag} cannot be read. Write postgres://user:password@host:port/database, with special characters percent-encoded.`,
         )
       return parseOptional(text)
     },
+  ),
+  databaseUrlFile: defineSetting(
+    'database-url-file',
+    'FILE',
+    'file with the database URL, which then is in no list of processes',
+    '',
+    parseOptionalPath,
   ),
   apiAddr: defineSetting(
     'api-addr',
@@ -501,7 +511,7 @@ export function readCommandLine(
     if (text !== undefined) explicit.set(name, text)
     return [key, parse(text ?? (typeof fallback === 'string' ? fallback : fallback(environment)), name)]
   })
-  const result = { ...Object.fromEntries(entries), explicit } as ServerSettings
+  const result = withDatabaseUrl({ ...Object.fromEntries(entries), explicit } as ServerSettings)
   if (result.proxyProtocol.size > 0 && result.trustedProxies === undefined)
     throw new CommandFailure(
       '--proxy-protocol needs --trusted-proxies: the addresses of the proxies that send the header.',
@@ -519,6 +529,29 @@ export function readCommandLine(
       '--workers needs --peer-addr, at which workers reach each other: leave it unset.',
     )
   return { settings: result, rest }
+}
+
+/** Reads the URL of the database from its file, if one is named. */
+function withDatabaseUrl(settings: ServerSettings): ServerSettings {
+  const { databaseUrl, databaseUrlFile: file } = settings
+  if (file === undefined) return settings
+  if (databaseUrl !== undefined)
+    throw new CommandFailure('--database-url and --database-url-file name the same thing: set one of them.')
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new CommandFailure(`--database-url-file: ${file} cannot be read: ${describeFileError(error)}.`)
+  }
+  if (text === '') throw new CommandFailure(`--database-url-file: ${file} is empty.`)
+  const { name } = definitions.databaseUrlFile
+  return { ...settings, databaseUrl: definitions.databaseUrl.parse(text, name) }
+}
+
+/** A warning if other users of the machine can read the password of the database in the list of processes. */
+export function warnOfPassword(args: readonly string[]): string | undefined {
+  if (!args.some((argument) => hasPassword(argument.replace(/^--database-url=/, '')))) return undefined
+  return 'The password in --database-url is visible to all users of this machine in the list of processes: use the variable ADIT_DATABASE_URL, or --database-url-file.'
 }
 
 function isAutomatic({ explicit }: ServerSettings, flag: string): boolean {

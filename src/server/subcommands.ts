@@ -389,7 +389,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'write all state to one file, while the server runs; the master key is not in it',
     examples: [
       'adit server backup /var/backups/adit.db',
-      'adit server backup all.db --database-url postgres://adit@localhost/adit',
+      'ADIT_DATABASE_URL=postgres://adit:…@localhost/adit adit server backup all.db',
     ],
     async run([argument], settings) {
       const file = requireArgument(argument, 'Say where to: adit server backup FILE.')

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import { identifyPostgres } from '../base/postgres-url.ts'
 import { HISTORY_SETTING, readHead } from './changes.ts'
 import { copyTable } from './copy-table.ts'
 import { AUDIT_KEY_SETTING } from './durable-store.ts'
@@ -67,8 +68,7 @@ export class FallbackCopy {
 
   private constructor(copy: SqliteEngine, { url, history, clock, log }: FallbackCopyOptions) {
     this.#copy = copy
-    // Identifies the database without its credentials, which may change.
-    this.#source = url?.replace(/\/\/[^@/]*@/, '//') ?? 'embedded'
+    this.#source = url === undefined ? 'embedded' : identifyPostgres(url)
     this.#history = history
     this.#clock = clock
     this.#log = log

@@ -452,7 +452,7 @@ function checkRights({
   return {
     state: 'failed',
     detail: `this release has to change tables, and the user ${user} may not`,
-    remedy: 'As the owner of the tables: adit server migrate --database-url URL',
+    remedy: 'As the owner of the tables: ADIT_DATABASE_URL=… adit server migrate',
   }
 }
 
