@@ -41,7 +41,7 @@ export function parsePostgresUrl(text: string): PostgresUrl | undefined {
 }
 
 /** Writes a URL of parts, with one host. */
-function formatPostgresUrl(
+export function formatPostgresUrl(
   { userInfo, database, parameters }: Omit<PostgresUrl, 'hosts'>,
   host: string,
 ): string {

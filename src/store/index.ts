@@ -21,7 +21,6 @@ import type { Engine, Query } from './sql.ts'
 import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
 import { DatabaseDamaged, findLoss } from './sqlite-damage.ts'
 import { StoreUnavailable } from './store.ts'
-import { UnsupportedDatabase } from './unsupported-database.ts'
 
 export {
   type ApplicationSessionRow,
@@ -131,14 +130,10 @@ function openEngine(
   copy?: FallbackCopy,
 ): Engine & Migrator {
   if (url === undefined) return openSqlite(join(dataDir, DATABASE_FILE), log, copy)
-  if (/^postgres(ql)?:\/\//.test(url))
-    return new PostgresEngine(url, log, {
-      maxReaders: Math.max(Math.ceil(MAX_READERS / sharedBy), MIN_READERS),
-      hasFallback: copy?.usable === true,
-    })
-  throw new UnsupportedDatabase(
-    'The database URL must begin with postgres://, or be left out for SQLite in the data directory.',
-  )
+  return new PostgresEngine(url, log, {
+    maxReaders: Math.max(Math.ceil(MAX_READERS / sharedBy), MIN_READERS),
+    hasFallback: copy?.usable === true,
+  })
 }
 
 /**

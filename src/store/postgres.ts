@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.ts'
 import { SELECT_HEAD, toHead } from './changes.ts'
 import type { Migrator } from './migrations.ts'
 import { describeError, translateError } from './postgres-errors.ts'
+import { PostgresTargets } from './postgres-targets.ts'
 import type { Dialect, Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 import { UnsupportedDatabase } from './unsupported-database.ts'
@@ -49,7 +50,11 @@ export class PostgresEngine implements Engine, Migrator {
   readonly #config: pg.ClientConfig
   readonly #log: Logger
   readonly #texts = new PreparedTexts()
-  readonly #pool: pg.Pool
+  readonly #targets: PostgresTargets
+  readonly #maxReaders: number
+  #pool: pg.Pool
+  /** The server whose connections are in the pool. */
+  #pooledTarget: pg.ClientConfig
   readonly #startTimeoutMs: number
   readonly #silence = new Silence()
   #writer: Promise<pg.Client> | undefined
@@ -59,22 +64,17 @@ export class PostgresEngine implements Engine, Migrator {
   constructor(url: string, log: Logger, { maxReaders = MAX_READERS, hasFallback = false } = {}) {
     this.#log = log
     this.#startTimeoutMs = hasFallback ? CONNECT_TIMEOUT_MS : START_TIMEOUT_MS
+    this.#targets = new PostgresTargets(url)
+    this.#maxReaders = maxReaders
     this.#config = {
-      connectionString: url,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       application_name: 'adit',
       types: { getTypeParser },
     }
-    this.#pool = new pg.Pool({
-      ...this.#config,
-      max: maxReaders,
-      query_timeout: READ_TIMEOUT_MS,
-      onConnect: (client) => setLimits(client, { timeoutMs: READ_TIMEOUT_MS }),
-    })
-    // Without a listener a database restart would end this process (P8).
-    this.#pool.on('error', (error) => log.warn({ reason: describeError(error) }, 'database connection lost'))
-    this.reader = new PostgresSql(this.#pool, this.#texts, this.#silence)
+    this.#pooledTarget = this.#targets.current
+    this.#pool = this.#createPool()
+    this.reader = new PostgresSql(() => this.#pool, this.#texts, this.#silence)
   }
 
   async begin(): Promise<WriteTransaction> {
@@ -102,7 +102,7 @@ export class PostgresEngine implements Engine, Migrator {
     try {
       await verifyDurability(client, this.#startTimeoutMs)
       await command(client, `BEGIN; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
-      const value = await work(new PostgresSql(client, this.#texts))
+      const value = await work(new PostgresSql(() => client, this.#texts))
       await command(client, 'COMMIT')
       return value
     } finally {
@@ -115,7 +115,7 @@ export class PostgresEngine implements Engine, Migrator {
     const client = await this.#connect({ timeoutMs: SNAPSHOT_TIMEOUT_MS })
     try {
       await command(client, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      const value = await work(new PostgresSql(client, this.#texts))
+      const value = await work(new PostgresSql(() => client, this.#texts))
       await command(client, 'COMMIT')
       return value
     } finally {
@@ -136,6 +136,27 @@ export class PostgresEngine implements Engine, Migrator {
     const writer = await this.#writer?.catch(() => undefined)
     if (writer) await writer.end().catch(() => {})
     await this.#pool.end().catch(() => {})
+  }
+
+  #createPool(): pg.Pool {
+    const pool = new pg.Pool({
+      ...this.#config,
+      ...this.#pooledTarget,
+      max: this.#maxReaders,
+      query_timeout: READ_TIMEOUT_MS,
+      onConnect: (client) => setLimits(client, { timeoutMs: READ_TIMEOUT_MS }),
+    })
+    // Without a listener a database restart would end this process (P8).
+    pool.on('error', (error) => this.#log.warn({ reason: describeError(error) }, 'database connection lost'))
+    return pool
+  }
+
+  /** Another server accepts writes now: one that took over from this one may go on with what it had. */
+  #followTarget(): void {
+    if (this.#closed || this.#pooledTarget === this.#targets.current) return
+    this.#pooledTarget = this.#targets.current
+    void this.#pool.end().catch(() => {})
+    this.#pool = this.#createPool()
   }
 
   async #listen(onCommit: () => void, signal: AbortSignal): Promise<void> {
@@ -204,13 +225,31 @@ export class PostgresEngine implements Engine, Migrator {
   }
 
   async #connect(limits: ConnectionLimits, extra: pg.ClientConfig = {}): Promise<pg.Client> {
-    const client = new pg.Client({ ...this.#config, query_timeout: limits.timeoutMs, ...extra })
+    const client = await this.#silence.watch(() =>
+      this.#targets.connect((target) => this.#connectTo(target, limits, extra)),
+    )
+    this.#followTarget()
+    return client
+  }
+
+  async #connectTo(
+    target: pg.ClientConfig,
+    limits: ConnectionLimits,
+    extra: pg.ClientConfig,
+  ): Promise<pg.Client> {
+    const client = new pg.Client({
+      ...this.#config,
+      ...target,
+      query_timeout: limits.timeoutMs,
+      ...extra,
+    })
     client.on('error', (error) =>
       this.#log.warn({ reason: describeError(error) }, 'database connection lost'),
     )
     try {
-      await this.#silence.watch(() => client.connect())
+      await client.connect()
       await setLimits(client, limits, extra.connectionTimeoutMillis)
+      await this.#targets.requireWritable(client)
       return client
     } catch (error) {
       endClient(client)
@@ -278,11 +317,11 @@ function needsConnection({ idleCount, totalCount, options }: pg.Pool): boolean {
 }
 
 class PostgresSql implements Sql {
-  readonly #queryable: pg.Pool | pg.Client
+  readonly #queryable: () => pg.Pool | pg.Client
   readonly #texts: PreparedTexts
   readonly #silence: Silence | undefined
 
-  constructor(queryable: pg.Pool | pg.Client, texts: PreparedTexts, silence?: Silence) {
+  constructor(queryable: () => pg.Pool | pg.Client, texts: PreparedTexts, silence?: Silence) {
     this.#queryable = queryable
     this.#texts = texts
     this.#silence = silence
@@ -323,8 +362,9 @@ class PostgresSql implements Sql {
 
   async #query(text: string, values: readonly SqlValue[]): Promise<pg.QueryResult<SqlRecord>> {
     try {
-      if (this.#queryable instanceof pg.Pool && needsConnection(this.#queryable)) this.#silence?.check()
-      return await this.#queryable.query<SqlRecord>({
+      const queryable = this.#queryable()
+      if (queryable instanceof pg.Pool && needsConnection(queryable)) this.#silence?.check()
+      return await queryable.query<SqlRecord>({
         ...this.#texts.prepare(text),
         values: values.map(replaceNul),
       })
@@ -349,7 +389,7 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
   readonly #recovery: CommitRecovery
 
   constructor(client: pg.Client, texts: PreparedTexts, head: Head, recovery: CommitRecovery) {
-    super(client, texts)
+    super(() => client, texts)
     this.#client = client
     this.connection = client
     this.head = head

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { describeError } from './postgres-errors.ts'
+import { PostgresTargets } from './postgres-targets.ts'
 import { migrations, TABLES, TRANSIENT_TABLES, VERSIONS } from './schema.ts'
 
 const PROBE_TIMEOUT_MS = 5_000
@@ -19,14 +20,24 @@ export interface PostgresProbe {
 
 /** Connects to a PostgreSQL database and looks at the rights there; returns a sentence when it cannot be used. */
 export async function probePostgres(url: string): Promise<PostgresProbe | string> {
+  try {
+    const targets = new PostgresTargets(url)
+    return await targets.connect((target) => probe(target, targets))
+  } catch (error) {
+    return describeError(error)
+  }
+}
+
+async function probe(target: pg.ClientConfig, targets: PostgresTargets): Promise<PostgresProbe> {
   const client = new pg.Client({
-    connectionString: url,
+    ...target,
     connectionTimeoutMillis: PROBE_TIMEOUT_MS,
     query_timeout: PROBE_TIMEOUT_MS,
   })
   client.on('error', () => {})
   try {
     await client.connect()
+    await targets.requireWritable(client)
     const { rows } = await client.query(
       `SELECT extract(epoch FROM clock_timestamp()) * 1000 AS time, quote_ident(current_user) AS user,
          quote_ident(current_schema()) AS schema, to_regclass($1) IS NOT NULL AS exists,
@@ -51,8 +62,6 @@ export async function probePostgres(url: string): Promise<PostgresProbe | string
       needsMigration: version < migrations.at(-1)!.version,
       mayMigrate: may_create && is_owner,
     }
-  } catch (error) {
-    return describeError(error)
   } finally {
     await client.end().catch(() => {})
   }
