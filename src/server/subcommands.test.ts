@@ -58,6 +58,8 @@ test('no subcommand but a restore creates a database', async () => {
       'ipdata list',
       'ipdata remove a.mmdb',
       'rotate-key',
+      'audit verify',
+      'migrate',
       'repair',
       'repair --accept-loss',
     ],

@@ -56,6 +56,16 @@ async function withEvents(
   ).finally(() => outbound.close())
 }
 
+async function* scanAccounts(store: DurableStore) {
+  let after: string | undefined
+  for (;;) {
+    const rows = await store.scan('accounts', { limit: 100, after })
+    yield* rows
+    if (rows.length < 100) return
+    after = rows.at(-1)!.id
+  }
+}
+
 async function requireDestination(store: DurableStore, id: string): Promise<void> {
   let after: string | undefined
   for (;;) {
@@ -163,13 +173,7 @@ export const subcommands: readonly Subcommand[] = [
     examples: ['adit server account list'],
     run: (_args, settings) =>
       withStore(settings, async (store) => {
-        let cursor: string | undefined
-        for (;;) {
-          const rows = await store.scan('accounts', { limit: 100, after: cursor })
-          for (const row of rows) print(`${row.id}  ${String(row.data.name)}`)
-          if (rows.length < 100) return
-          cursor = rows.at(-1)!.id
-        }
+        for await (const { id, data } of scanAccounts(store)) print(`${id}  ${String(data.name)}`)
       }),
   },
   {
@@ -225,6 +229,26 @@ export const subcommands: readonly Subcommand[] = [
       print(text)
       if (!passed) throw new CommandFailure('The set-up is not complete; see above for what to do.')
     },
+  },
+  {
+    words: ['audit', 'verify'],
+    help: 'verify the audit chain of every account: that no record was changed, added or removed',
+    examples: ['adit server audit verify'],
+    run: (_args, settings) =>
+      withStore(settings, async (store) => {
+        let broken = 0
+        for await (const { id, data } of scanAccounts(store)) {
+          const record = await store.verifyAudit(id)
+          if (record !== undefined) broken++
+          print(
+            `${id}  ${String(data.name)}  ${record === undefined ? 'ok' : `does not match from ${record} on`}`,
+          )
+        }
+        if (broken > 0)
+          throw new CommandFailure(
+            `The audit log of ${broken} ${broken === 1 ? 'account' : 'accounts'} was changed outside of Adit: compare it with a backup.`,
+          )
+      }),
   },
   {
     words: ['migrate'],

@@ -161,6 +161,7 @@ export class PostgresEngine implements Engine, Migrator {
 
   async #listen(onCommit: () => void, signal: AbortSignal): Promise<void> {
     let retryMs = MIN_RETRY_MS
+    let interrupted = false
     while (!signal.aborted) {
       let client: pg.Client | undefined
       try {
@@ -168,10 +169,13 @@ export class PostgresEngine implements Engine, Migrator {
         client.on('notification', onCommit)
         await client.query(`LISTEN ${CHANNEL}`)
         retryMs = MIN_RETRY_MS
+        interrupted = false
         await this.#poll(client, onCommit, signal)
       } catch (error) {
-        if (!signal.aborted)
+        // Logged once per outage.
+        if (!signal.aborted && !interrupted)
           this.#log.warn({ reason: describeError(error) }, 'change notifications interrupted')
+        interrupted = true
       } finally {
         if (client) endClient(client)
       }
