@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sets up a fresh checkout: installs the dependencies and the pinned Node, builds the pages and, with --test, installs the
 # Debian packages that tests need; with --apps, those of the applications of `npm run test:apps` too. With --dependencies it
-# stops before the pages. Does nothing when everything is installed.
+# stops before the pages; with --long, it installs those of the long suite. Does nothing when everything is installed.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -33,11 +33,12 @@ require_runtime() {
   problem=$(node_modules/.bin/node --version 2>&1 >/dev/null) && return
   case $problem in
     *libatomic.so.1*)
-      if [ "${1:-}" = --test ] || [ "${1:-}" = --apps ]; then
+      case "${1:-}" in --test | --apps | --long)
         install_packages 'the pinned Node needs' libatomic1
         node_modules/.bin/node --version >/dev/null
         return
-      fi
+        ;;
+      esac
       say 'the pinned Node needs libatomic, which this system lacks. Install it and run this again:'
       say '  Debian, Ubuntu: apt-get install -y libatomic1    Fedora: dnf install libatomic    Alpine is not supported: it has no glibc'
       ;;
@@ -72,7 +73,7 @@ fi
 # The browser pages: built when they are missing or older than their sources.
 node_modules/.bin/node scripts/build-pages.ts
 
-[ "${1:-}" = --test ] || [ "${1:-}" = --apps ] || exit 0
+case "${1:-}" in --test | --apps | --long) ;; *) exit 0 ;; esac
 
 missing_packages() {
   for package in "$@"; do
@@ -83,6 +84,12 @@ missing_packages() {
 missing=$(missing_packages postgresql strace openssh-server openssh-client chromium chromium-headless-shell pebble bind9 bind9-dnsutils nsd curl openssl python3 tmux libnss3-tools zbar-tools nginx libnginx-mod-stream haproxy zsh fish jq xz-utils)
 # shellcheck disable=SC2086 # A list of words.
 [ -z "$missing" ] || install_packages 'tests need' $missing
+
+if [ "$1" = --long ]; then
+  missing=$(missing_packages pgbouncer)
+  # shellcheck disable=SC2086 # A list of words.
+  [ -z "$missing" ] || (install_packages 'tests of poolers need' $missing) || say 'tests of poolers are skipped'
+fi
 
 [ "$1" = --apps ] || exit 0
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from '../base/log.ts'
@@ -58,6 +59,7 @@ export class PostgresEngine implements Engine, Migrator {
   readonly #startTimeoutMs: number
   readonly #silence = new Silence()
   #writer: Promise<pg.Client> | undefined
+  #hasOwnSessions = false
   #closed = false
 
   /** `hasFallback`: a start can do without the database, and does not wait for one that accepts connections in silence. */
@@ -101,12 +103,34 @@ export class PostgresEngine implements Engine, Migrator {
     )
     try {
       await verifyDurability(client, this.#startTimeoutMs)
+      await this.#requireOwnSession(client)
       await command(client, `BEGIN; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
       const value = await work(new PostgresSql(() => client, this.#texts))
       await command(client, 'COMMIT')
       return value
     } finally {
       endClient(client)
+    }
+  }
+
+  /** Rejects a pooler that shares a session of PostgreSQL between connections: another one sees what was set in this one. */
+  async #requireOwnSession(client: pg.Client): Promise<void> {
+    if (this.#hasOwnSessions) return
+    const marker = randomUUID()
+    await command(client, `SET adit.session = '${marker}'`, this.#startTimeoutMs)
+    const other = await this.#connect(
+      { timeoutMs: this.#startTimeoutMs },
+      { connectionTimeoutMillis: this.#startTimeoutMs },
+    )
+    try {
+      const { rows } = await command(other, "SELECT current_setting('adit.session', true) AS session")
+      if (rows[0]?.session === marker)
+        throw new UnsupportedDatabase(
+          'A pooler shares sessions of PostgreSQL between connections: set pool_mode=session there, or connect to PostgreSQL itself.',
+        )
+      this.#hasOwnSessions = true
+    } finally {
+      endClient(other)
     }
   }
 

@@ -22,6 +22,7 @@ const PACKAGES = {
   mvn: 'maven',
   nginx: 'nginx',
   pgbench: 'postgresql',
+  pgbouncer: 'pgbouncer',
   php: 'php-cli',
   'python2.7': undefined,
   python3: 'python3-venv',
