@@ -14,6 +14,7 @@ import {
   migrateDatabase,
   openStore,
   probePostgres,
+  type Row,
   StoreUnavailable,
   UnsupportedDatabase,
 } from './index.ts'
@@ -56,6 +57,17 @@ async function open(t: TestContext, url: string, dataDir: string, keepCopy = fal
   return store
 }
 
+/** Puts rows into the database and waits until the copy can stand in for it: the first one may come without its revision. */
+async function putIntoCopy(store: DurableStore, dataDir: string) {
+  const rows = []
+  for (let count = 0; count < 2; count++) {
+    const [row] = await put(store, draft())
+    await eventually(() => isInFallbackCopy(dataDir, row!.id), 'the copy has the row')
+    rows.push(row!)
+  }
+  return rows as [Row, Row]
+}
+
 test('a user without the right to create tables runs on tables that are up to date', async (t) => {
   const { ownerUrl, userUrl } = await createDatabase(t)
   const dataDir = createTempDir()
@@ -90,8 +102,7 @@ test('a node that may not migrate serves from its copy, says so, and knows what 
   const { ownerUrl, userUrl } = await createDatabase(t)
   const dataDir = createTempDir()
   const before = await open(t, ownerUrl, dataDir, true)
-  const [row, other] = await put(before, draft(), draft())
-  await eventually(() => isInFallbackCopy(dataDir, other!.id), 'the copy has the rows')
+  const [row, other] = await putIntoCopy(before, dataDir)
   await before.close()
   const elsewhere = await open(t, ownerUrl, dataDir)
   await write(elsewhere, (tx) => tx.remove(row!.kind, row!.account, row!.id))
@@ -114,8 +125,7 @@ test('a node that has a copy does not fill an empty database', async (t) => {
   const { ownerUrl } = await createDatabase(t)
   const dataDir = createTempDir()
   const before = await open(t, ownerUrl, dataDir, true)
-  const [row] = await put(before, draft())
-  await eventually(() => isInFallbackCopy(dataDir, row!.id), 'the copy has the row')
+  const [row] = await putIntoCopy(before, dataDir)
   await before.close()
   await execute(ownerUrl, 'DROP SCHEMA public CASCADE', 'CREATE SCHEMA public')
 
