@@ -500,7 +500,7 @@ export const MISTAKES: readonly Mistake[] = [
     says: text('--database-url has to start with postgres://; leave it unset for the embedded database.'),
   },
   {
-    line: 'adit server --database-url postgres://u:p@127.0.0.1:1/adit',
+    line: 'adit server --database-url postgres://u@127.0.0.1:1/adit',
     onPorts: true,
     says: text(
       'The PostgreSQL database cannot be used: 127.0.0.1:1: nothing listens there (connection refused). Check that it runs, and --database-url.',
