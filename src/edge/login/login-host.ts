@@ -1,4 +1,5 @@
 import { parseHostPort } from '../../base/hostport.ts'
+import { trimOws } from '../../base/optional-white-space.ts'
 import type { Core } from '../core.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
@@ -271,7 +272,8 @@ function stepsOf(route: HttpRoute | undefined): RequestStep[] {
 
 /** The token of a form, in which it is once. */
 async function readLogoutToken(exchange: Exchange): Promise<string> {
-  const type = exchange.fields.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
+  const [mediaType = ''] = (exchange.fields.get('content-type') ?? '').toLowerCase().split(';', 1)
+  const type = trimOws(mediaType)
   const form = await readForm(exchange, MAX_LOGOUT_BYTES)
   const [token, ...others] = form.getAll('logout_token')
   if (type === 'application/x-www-form-urlencoded' && token !== undefined && others.length === 0) return token
