@@ -129,7 +129,7 @@ test('a new user starts a platform, installs an agent and serves one team behind
   // Sign-in.
   await button('Add a module to the route /').click()
   await dialog.getByRole('button', { name: /^Sign-in with OpenID/ }).click()
-  const callback = await readText(dialog.locator('.copy-line code'))
+  const callback = await readText(dialog.locator('.copy-line code').first())
   const { issuer } = await startProvider(t, callback)
   await dialog.getByLabel('Issuer').fill(issuer)
   await dialog.getByLabel('Client secret').fill('app-secret-app-secret-app-secret')
