@@ -66,7 +66,11 @@ function toValidationProblem(failure: FastifySchemaValidationError, schema: unkn
 }
 
 function describeFailure(failure: FastifySchemaValidationError, params: Record<string, unknown>): string {
-  const joinValues = (list: unknown[]) => list.filter((word) => word !== null && word !== 'null').join(', ')
+  const joinValues = (list: unknown[]) =>
+    list
+      .filter((word) => word !== null && word !== 'null')
+      .map((word) => (word === '' ? 'empty' : word))
+      .join(', ')
   if (failure.keyword === 'enum') return `must be one of ${joinValues(params.allowedValues as unknown[])}`
   if (failure.keyword === 'type') return `must be of type ${joinValues([params.type].flat())}`
   return failure.message ?? 'is not valid'

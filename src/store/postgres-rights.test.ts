@@ -104,8 +104,8 @@ test('a node that may not migrate serves from its copy, says so, and knows what 
   const before = await open(t, ownerUrl, dataDir, true)
   const [row, other] = await putIntoCopy(before, dataDir)
   await before.close()
-  const elsewhere = await open(t, ownerUrl, dataDir)
-  await write(elsewhere, (tx) => tx.remove(row!.kind, row!.account, row!.id))
+  const otherNode = await open(t, ownerUrl, dataDir)
+  await write(otherNode, (tx) => tx.remove(row!.kind, row!.account, row!.id))
   await execute(ownerUrl, `DELETE FROM schema_versions WHERE version = ${NEWEST}`)
 
   const store = await open(t, userUrl, dataDir, true)

@@ -659,6 +659,9 @@ test('OIDC: the client secret is shown, and a route has at most one login module
       }),
     { status: 400, field: 'client_secret', what: 'a method that needs a secret' },
   )
+  const unknownMethod = { ...oidc, token_endpoint_auth_method: 'bearer' }
+  const { body: rejection } = await api.call('PUT', `${path}/oidc`, { body: unknownMethod })
+  assert.match(rejection.msg, /must be one of empty, client_secret_basic, client_secret_post, none/)
 })
 
 test('HTTP response backends: header names are lower case, and no headers is null', async () => {

@@ -47,15 +47,15 @@ async function start(t: TestContext, options: Parameters<typeof startOpenidPages
 
 test('a logout token ends all sessions of the person at the application, and no other', async (t) => {
   const { signIn, visit, report, claimsOf, behaviour } = await start(t)
-  const [here, elsewhere] = [await signIn(), await signIn(AGENT_HOST)]
+  const [onRoute, onEndpoint] = [await signIn(), await signIn(AGENT_HOST)]
   behaviour.claims = (claims) => ({ ...claims, sub: 'eve' })
   const other = await signIn()
 
   const { status, headers, text } = await report(signToken(claimsOf()))
 
   assert.deepEqual([status, headers['cache-control'], text], [200, 'no-store', ''])
-  assert.equal((await visit(here)).status, 302)
-  assert.equal((await visit(elsewhere, { host: AGENT_HOST })).status, 302, 'the same application')
+  assert.equal((await visit(onRoute)).status, 302)
+  assert.equal((await visit(onEndpoint, { host: AGENT_HOST })).status, 302, 'the same application')
   assert.equal((await visit(other)).status, 200)
 })
 

@@ -10,7 +10,7 @@ const announced = { description: { token_endpoint_auth_methods_supported: [basic
 
 type Client = NonNullable<Parameters<Awaited<ReturnType<typeof startOpenidProvider>>['createSignIn']>[2]>
 
-/** One application at a provider, which signs somebody in as often as it is asked to. */
+/** One application at a provider, which signs people in as often as it is asked to. */
 async function start(
   t: Parameters<typeof startOpenidProvider>[0],
   behaviour: Partial<ProviderBehaviour>,
