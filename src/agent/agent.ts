@@ -75,6 +75,10 @@ export class Agent {
       log,
       sessionWaitMs: SESSION_WAIT_MS,
       onChange: () => this.#notifyListeners(),
+      warn: (text) => {
+        log.warn(text)
+        this.notice(text)
+      },
     })
     this.connection = new ServerConnection({
       location: settings.location,

@@ -259,6 +259,22 @@ test('a local port without a service is a hint on the screen and a warning in th
   await eventually(() => warning.test(readFileSync(log, 'utf8')), 'the warning in the log')
 })
 
+test('what the server says of a policy is a hint on the screen and a warning in the log', async (t) => {
+  const gateway = await TestGateway.start(t)
+  gateway.bindWarnings = ['line 4: it reads what may be missing']
+  const home = createTempDir()
+  const log = join(home, 'agent.log')
+  const args = ['http', '1', ...gatewayFlags(gateway, home), '--web-addr=false', `--log=${log}`]
+
+  const program = startProgram(t, args, { env: cleanEnv(home) })
+  await program.until(({ stdout }) =>
+    /Forwarding.*\n(?:.*\n)*Hint +The traffic policy of \S+: line 4: it reads what may be missing/.test(
+      stdout,
+    ),
+  )
+  assert.match(readFileSync(log, 'utf8'), /lvl=warn msg="The traffic policy of .*: line 4: it reads what/)
+})
+
 test('http prints its URL without a terminal, serves it, unbinds it on SIGTERM and exits', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = createTempDir()

@@ -32,13 +32,13 @@ const isHeaders = (map: string) => /(?:^re[qs]\.headers|\.header|\.headers_added
  */
 export class PolicyReviewer {
   readonly findings: Finding[] = []
-  readonly #knownFacts: ReadonlySet<FactKind>
+  readonly #knownFacts: ReadonlySet<FactKind> | undefined
   readonly #executed = new Set<string>()
   /** Keys that were asked for or set in this phase, as `map key`. */
   #knownKeys = new Set<string>()
   #reported = new Set<string>()
 
-  constructor(knownFacts: ReadonlySet<FactKind>) {
+  constructor(knownFacts?: ReadonlySet<FactKind>) {
     this.#knownFacts = knownFacts
   }
 
@@ -108,7 +108,7 @@ export class PolicyReviewer {
         : shape === 'conn' && field === 'geo'
           ? FACT_FIELDS.geo
           : undefined
-    if (kinds !== undefined && !kinds.some((kind) => this.#knownFacts.has(kind)))
+    if (kinds?.every((kind) => this.#knownFacts?.has(kind) === false))
       this.#report(
         'warning',
         path,

@@ -48,11 +48,14 @@ export interface PolicyReview {
   readonly warnings: readonly PolicyIssue[]
 }
 
-/** Reads a policy and reviews its expressions, for a server that has facts of these kinds. Throws `PolicyError`. */
+/**
+ * Reads a policy and reviews its expressions, for a server that has facts of these kinds, if that is known. Throws
+ * `PolicyError`.
+ */
 export function reviewPolicy(
   text: string,
   attachment: Attachment,
-  knownFacts: ReadonlySet<FactKind>,
+  knownFacts?: ReadonlySet<FactKind>,
 ): PolicyReview {
   const document = readDocument(text, attachment)
   const reviewer = new PolicyReviewer(knownFacts)

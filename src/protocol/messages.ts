@@ -134,7 +134,12 @@ export interface BindResponse {
   Proto: string
   Opts: object
   Error: string
-  Extra: { Token: string; TunnelID: string }
+  Extra: {
+    Token: string
+    TunnelID: string
+    /** For our agent alone: what its traffic policy may not do as its author expects. */
+    Warnings?: readonly string[]
+  }
 }
 
 /** Type 7: starts a tunnel that is selected by labels and has no public address. */

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ClaimRejected } from '../naming/index.ts'
 import type { BindMessage, ProtocolError } from '../protocol/index.ts'
-import { type Platform, type PlatformOptions, startPlatform, TOKEN } from './testing/platform.ts'
+import {
+  agentIdentity,
+  type Platform,
+  type PlatformOptions,
+  startPlatform,
+  TOKEN,
+} from './testing/platform.ts'
 
 interface BindSetup extends PlatformOptions {
   acl?: string[]
@@ -297,6 +303,24 @@ test('a taken name is rejected with 334, and the port of a rejected bind is rele
   await assert.rejects(two.bind(tcp({ Addr: 'tcp.adit.test:20007' })), { number: 334 })
 
   assert.deepEqual([...platform.openPorts], [20_007])
+})
+
+test('our agent is told what its policy may not do as expected; others are told nothing', async (t) => {
+  const platform = await startHarness(t, {})
+  const TrafficPolicy = JSON.stringify({
+    on_http_request: [{ expressions: ["'a' in req.headers['x-team']"], actions: [{ type: 'deny' }] }],
+  })
+  const [ours, other] = [
+    await platform.agent(t),
+    await platform.agent(t, { identity: agentIdentity({ userAgent: 'ngrok-rust/1.0' }) }),
+  ]
+
+  const { Extra } = await ours.bind(https({ TrafficPolicy }))
+  const { Warnings = [] } = Extra
+  assert.equal(Warnings.length, 1)
+  assert.match(Warnings[0]!, /req\.headers\['x-team'\], which fails when there is none/)
+  assert.ok(!('Warnings' in (await ours.bind(https({}))).Extra))
+  assert.ok(!('Warnings' in (await other.bind(https({ TrafficPolicy }))).Extra))
 })
 
 /** Claims of two processes in one table. Both read the free ports before either of them claims one. */

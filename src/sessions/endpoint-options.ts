@@ -1,9 +1,11 @@
 import {
   findCookieDomainMistake,
+  issueText,
   mayHaveCookieDomain,
   type OwnsDomain,
   PolicyError,
   readPolicy,
+  reviewPolicy,
 } from '../policy/index.ts'
 import { type BindOpts, ProtocolError, protocolError } from '../protocol/index.ts'
 import { allEndpointOptions, type ModuleOptions, splitCredential } from '../resources/endpoint-options.ts'
@@ -34,6 +36,15 @@ export function parseTrafficPolicy(
     throw new ProtocolError(`The traffic policy is not valid: ${error.lines.join('\n')}`, error.code)
   }
   return { trafficPolicy: text }
+}
+
+/** Warnings that one response names. */
+const MAX_WARNINGS = 20
+
+/** What in a valid traffic policy may not do as its author expects. Which facts of addresses the edges have is not known here. */
+export function trafficPolicyWarnings(proto: TunnelProto, text: string): string[] {
+  const { mistakes, warnings } = reviewPolicy(text, { protocol: proto, kind: 'endpoint' })
+  return [...mistakes, ...warnings].slice(0, MAX_WARNINGS).map(issueText)
 }
 
 /** Rejects a policy whose cookies another account would get, or that no browser would take. */

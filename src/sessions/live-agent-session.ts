@@ -2,6 +2,7 @@ import { type Acl, compileAcl, type TunnelPrincipal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
+import type { EndpointAddress } from '../naming/index.ts'
 import {
   type AuthRequest,
   BindRequest,
@@ -18,9 +19,10 @@ import {
   StreamType,
   UnbindRequest,
 } from '../protocol/index.ts'
+import { agentKind } from './agent-kind.ts'
 import type { Binder } from './bind.ts'
 import { responseOpts } from './bind-response.ts'
-import { parseTrafficPolicy } from './endpoint-options.ts'
+import { parseTrafficPolicy, trafficPolicyWarnings } from './endpoint-options.ts'
 import { Legs, type LegTimes } from './legs.ts'
 import {
   type Command,
@@ -290,7 +292,7 @@ export class LiveAgentSession implements LiveSession {
         Id: tunnel.bindId,
         URL: tunnel.address.url,
         Proto: request.Proto,
-        Extra: { Token, TunnelID: tunnel.id },
+        Extra: { Token, TunnelID: tunnel.id, ...this.#warningsAbout(tunnel) },
       }
     } catch (error) {
       const Token = request.Extra?.Token ?? ''
@@ -300,6 +302,13 @@ export class LiveAgentSession implements LiveSession {
       // An error would keep the agent from reconnecting at all, so a repeated bind is accepted but not routed.
       return { Id: request.Id, URL, Proto: request.Proto, Extra: { Token, TunnelID: '' } }
     }
+  }
+
+  /** Review takes time, so agents that would not show what it finds do without. */
+  #warningsAbout({ address, options: { trafficPolicy } }: LiveTunnel<EndpointAddress>) {
+    if (trafficPolicy === undefined || !agentKind(this.#agent.extra).firstParty) return {}
+    const Warnings = trafficPolicyWarnings(address.proto, trafficPolicy)
+    return Warnings.length === 0 ? {} : { Warnings }
   }
 
   #open: TunnelSpec['open'] = (tunnel, client) => this.#options.registry.openOnLeg(this.legs, tunnel, client)

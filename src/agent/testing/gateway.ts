@@ -28,6 +28,8 @@ export class TestGateway {
   authError: ProtocolError | undefined
   /** Rejects binds with this error while set. */
   bindError: ProtocolError | undefined
+  /** What the response to each bind says of its policy. */
+  bindWarnings: readonly string[] = []
   /** Rejects only the next bind. */
   nextBindError: ProtocolError | undefined
   /** Sent to agents as the addresses of the platform. */
@@ -238,7 +240,7 @@ export class TestGateway {
       Proto: proto,
       Opts: opts,
       Error: '',
-      Extra: { Token: `token-of-${id}`, TunnelID: `tn_${id}` },
+      Extra: { Token: `token-of-${id}`, TunnelID: `tn_${id}`, Warnings: this.bindWarnings },
     }
   }
 }

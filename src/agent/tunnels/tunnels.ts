@@ -39,6 +39,8 @@ export interface TunnelsDependencies {
   sessionWaitMs: number
   /** The list or an address changed. */
   onChange(): void
+  /** Tells the user what a running tunnel may not do as expected. */
+  warn(text: string): void
 }
 
 const REBIND_INTERVAL_MS = 5000
@@ -84,9 +86,10 @@ export class Tunnels {
     }
     for (const name of names) this.#reserved.add(name)
     const startedTunnels: AgentTunnel[] = []
+    let warnings: readonly string[] = []
     try {
       const session = await this.#dependencies.connection().session(sessionWaitMs)
-      await this.#bindAll(session, spec, names, startedTunnels, previous).catch(async (error) => {
+      warnings = await this.#bindAll(session, spec, names, startedTunnels, previous).catch(async (error) => {
         await this.#unbind(startedTunnels)
         throw toStartError(error)
       })
@@ -95,6 +98,7 @@ export class Tunnels {
     }
     for (const tunnel of startedTunnels) this.#logStarted(tunnel)
     this.#dependencies.onChange()
+    for (const warning of warnings) this.#dependencies.warn(`The traffic policy of ${spec.name}: ${warning}`)
     return startedTunnels[0]!
   }
 
@@ -221,22 +225,26 @@ export class Tunnels {
     names: string[],
     startedTunnels: AgentTunnel[],
     previous: AgentTunnel | undefined,
-  ): Promise<void> {
+  ): Promise<readonly string[]> {
     if (spec.labels) {
       this.#add(spec, names[0]!, undefined, await bindLabels(session, spec), startedTunnels, previous?.id)
-      return
+      return []
     }
     let host: string | undefined
+    // Of the same policy, whichever bind it came with.
+    let found: readonly string[] = []
     for (const [index, bind] of spec.binds.entries()) {
       const name = names[index]!
       // The second bind requests the random name that the first was assigned.
       const request = host === undefined ? bind : withHost(bind, host)
       const previousBinding =
         previous?.proto === request.proto ? previous.binding : this.resumeBindings.get(name)
-      const binding = await bindOne(session, spec, name, request, previousBinding)
+      const { binding, warnings } = await bindOne(session, spec, name, request, previousBinding)
+      found = warnings
       host = new URL(binding.url).hostname
       this.#add(spec, name, request, binding, startedTunnels, previous?.id)
     }
+    return found
   }
 
   #add(
@@ -258,7 +266,7 @@ export class Tunnels {
     const { log } = this.#dependencies
     try {
       const binding = tunnel.bind
-        ? await bindOne(session, tunnel.spec, tunnel.name, tunnel.bind, tunnel.binding)
+        ? (await bindOne(session, tunnel.spec, tunnel.name, tunnel.bind, tunnel.binding)).binding
         : await bindLabels(session, tunnel.spec)
       // The tunnel may have been stopped meanwhile.
       if (this.#byName.get(tunnel.name) !== tunnel) {
@@ -334,7 +342,7 @@ async function bindOne(
   name: string,
   bind: BindSpec,
   previous: Binding | undefined,
-): Promise<Binding> {
+): Promise<{ binding: Binding; warnings: readonly string[] }> {
   const request = toBindRequest(spec, name, bind)
   const response = await session.bind(
     previous
@@ -346,7 +354,8 @@ async function bindOne(
         }
       : request,
   )
-  return { id: response.Id, token: response.Extra.Token, url: response.URL, proto: response.Proto }
+  const { Id: id, URL: url, Proto: proto, Extra } = response
+  return { binding: { id, token: Extra.Token, url, proto }, warnings: Extra.Warnings ?? [] }
 }
 
 /** A tunnel with a random address requests the same address on a rebind. */
