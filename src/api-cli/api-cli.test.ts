@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { ADIT } from '../../test/support/adit-program.ts'
 import { shareApi, type TestApi } from '../../test/support/api.ts'
 import { certificates, nextNumber } from '../../test/support/samples.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
@@ -123,12 +124,11 @@ test('lists, maps, switches, numbers, JSON and files are parsed', async () => {
 
 test('the executable prints the response and reads a text from standard input', async () => {
   const api = await fresh()
-  const program = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
   const out = await new Promise<string>((resolve) => {
     const environment = { PATH: process.env.PATH, HOME: '/nonexistent', ...keys(api) } as NodeJS.ProcessEnv
     const child = execFile(
-      program,
+      ADIT,
       ['api', 'ip-policies', 'create', '--metadata', '@-'],
       { env: environment },
       (_error, printed, errors) => resolve(printed || errors),

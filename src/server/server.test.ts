@@ -6,12 +6,11 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, type TestContext, test } from 'node:test'
+import { ADIT } from '../../test/support/adit-program.ts'
 import { startCommandHost } from '../../test/support/command-host.ts'
 import { ANY_PORTS, findFreePorts } from '../../test/support/free-ports.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import type { CredentialsFile } from './credentials-file.ts'
-
-const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
 interface AditProcess {
   readonly child: ChildProcess
@@ -23,12 +22,12 @@ interface AditProcess {
 type Cleanup = { after(cleanUp: () => unknown): void }
 
 function runAdit(t: Cleanup, args: string[], environment: Record<string, string> = {}): AditProcess {
-  return run(t, adit, args, environment)
+  return run(t, ADIT, args, environment)
 }
 
 /** The same, with a terminal as its output. */
 function runInTerminal(t: TestContext, args: string[]): AditProcess {
-  return run(t, 'script', ['--quiet', '--return', '--command', [adit, ...args].join(' '), '/dev/null'], {})
+  return run(t, 'script', ['--quiet', '--return', '--command', [ADIT, ...args].join(' '), '/dev/null'], {})
 }
 
 function run(t: Cleanup, program: string, args: string[], environment: Record<string, string>): AditProcess {
@@ -155,7 +154,7 @@ test('commands that print secrets refuse to write to the journal and create none
     ['account', 'create', 'team'],
     ['user', 'password', 'admin@adit.localhost'],
   ]) {
-    const child = spawn(adit, ['server', ...words, '--data-dir', shared.dataDir], {
+    const child = spawn(ADIT, ['server', ...words, '--data-dir', shared.dataDir], {
       env: { PATH: process.env.PATH, JOURNAL_STREAM: `${dev}:${ino}` } as NodeJS.ProcessEnv,
       stdio: ['ignore', journal.fd, 'pipe'],
     })
@@ -355,7 +354,7 @@ test('on a public domain the first start prints a one-time link instead of a pas
   }
 
   const response = await redeem(first.output())
-  const { status, stdout } = spawnSync(adit, ['server', 'admin-link', ...flags], { encoding: 'utf8' })
+  const { status, stdout } = spawnSync(ADIT, ['server', 'admin-link', ...flags], { encoding: 'utf8' })
 
   assert.equal(first.output().includes('Password '), false)
   assert.equal(response.status, 200)
@@ -369,7 +368,7 @@ test('on a public domain the first start prints a one-time link instead of a pas
 })
 
 test('without a server in the data directory, no link is created', async () => {
-  const { status, stderr } = spawnSync(adit, ['server', 'admin-link', '--data-dir', createTempDir()], {
+  const { status, stderr } = spawnSync(ADIT, ['server', 'admin-link', '--data-dir', createTempDir()], {
     encoding: 'utf8',
   })
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { BASE_ROOT } from '../../src/base/version.ts'
+import { ADIT } from '../support/adit-program.ts'
 import { type ApiClient, createClient, type TestApi } from '../support/api.ts'
 import { shareEngines } from '../support/engines.ts'
 import { eventually } from '../support/eventually.ts'
@@ -78,7 +78,7 @@ for (const [engine, fresh] of await shareEngines()) {
       ADIT_API_KEY: account.apiKey.reveal(),
     }
     const start = () => {
-      const child = spawn(join(BASE_ROOT, 'bin', 'adit'), ['apply', '-f', file], { env, stdio: 'ignore' })
+      const child = spawn(ADIT, ['apply', '-f', file], { env, stdio: 'ignore' })
       return { child, exited: once(child, 'exit') }
     }
     const { child, exited } = start()

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { ADIT } from '../support/adit-program.ts'
 import { type ApiClient, createClient } from '../support/api.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { createRandom } from '../support/random.ts'
@@ -11,7 +12,6 @@ import { type Body, certificates } from '../support/samples.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
-const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const run = promisify(execFile)
 const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
@@ -172,7 +172,7 @@ async function checkNoSecrets(
   const audit = await readAuditEvents(canaries.call)
   const metrics = await canaries.call('GET', '/metrics')
   const backup = join(createTempDir(), 'backup.db')
-  await run(adit, ['server', 'backup', backup, '--data-dir', dataDir, ...flags])
+  await run(ADIT, ['server', 'backup', backup, '--data-dir', dataDir, ...flags])
   const readProc = (name: string) => readFile(`/proc/${server.pid}/${name}`, 'latin1')
   const contents: [string, string | Buffer][] = [
     ['the audit log', audit],

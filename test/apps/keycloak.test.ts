@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '../support/eventually.ts'
 import { missingPrograms } from '../support/required-programs.ts'
 import {
   createUser,
@@ -81,6 +82,28 @@ test('Keycloak', { skip: reasonWithoutKeycloak || missingPrograms('chromium-head
     await waitForText(page, 'You are signed out')
     assert.equal(page.url(), `${url}/auth/logout`)
     await page.goto(url)
+    await waitForSignInForm(page)
+  })
+
+  await t.test('the module oidc: who is signed out at the provider is signed out of the page', async (t) => {
+    const { realm, oidc } = await createOpenidClient(keycloak, pages)
+    const { url, route } = await pages.protect({ oidc })
+    await realm.changeClient(oidc.client_id, {
+      attributes: {
+        'backchannel.logout.url': `${pages.plainIdpUrl}/oidc/backchannel-logout/${route.id}`,
+        'backchannel.logout.session.required': 'true',
+      },
+    })
+    const page = await signIn(t, browser, url, ADA)
+    await readShownRequest(page)
+
+    const [ada] = (await realm.call('GET', `/users?username=${ADA.username}`)) as { id: string }[]
+    await realm.call('POST', `/users/${ada!.id}/logout`)
+
+    await eventually(async () => {
+      await page.goto(url)
+      return !page.url().startsWith(url)
+    }, 'the page asks for a sign-in')
     await waitForSignInForm(page)
   })
 

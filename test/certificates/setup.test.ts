@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { sendHttps } from '../../src/edge/testing/client.ts'
+import { ADIT } from '../support/adit-program.ts'
 import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startPebble } from '../support/pebble.ts'
@@ -14,8 +15,6 @@ import { createTestDatabase } from '../support/postgres.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { openTerminal, type Terminal } from '../support/terminal.ts'
 import { createTestCa } from '../support/test-ca.ts'
-
-const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
 /** Stands in for systemd: it runs the command of the unit with the settings of its file. */
 const SYSTEMCTL = `#!/bin/sh
@@ -58,12 +57,12 @@ async function createMachine(t: TestContext) {
     dir,
     /** Runs the command in a terminal; afterwards the shell says how it ended. */
     openTerminal(...args: string[]) {
-      const words = [...asRoot, adit, 'server', ...args].map((word) => `'${word}'`)
+      const words = [...asRoot, ADIT, 'server', ...args].map((word) => `'${word}'`)
       const script = `${words.join(' ')}; echo "exit code $?"; exec sleep 1000`
       return openTerminal(t, { script, columns: 160, rows: 100, env })
     },
     async run(...args: string[]) {
-      const [program, ...rest] = [...asRoot, adit, 'server', ...args]
+      const [program, ...rest] = [...asRoot, ADIT, 'server', ...args]
       const child = spawn(program!, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
       const [output, errors, [code]] = await Promise.all([
         text(child.stdout),

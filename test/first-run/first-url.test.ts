@@ -3,7 +3,7 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
-import { BASE_ROOT } from '../../src/base/version.ts'
+import { ADIT } from '../support/adit-program.ts'
 import { startHttp } from '../support/local-server.ts'
 import { createMountNamespace } from '../support/mount-namespace.ts'
 import { startPlatform } from '../support/platform.ts'
@@ -34,7 +34,7 @@ async function startAgentProgram(
   const platform = await startPlatform(t)
   const port = await startHttp(t, (_request, response) => response.end('first page'))
   const [launcher, ...args] = there.system.wrap([
-    join(BASE_ROOT, 'bin', 'adit'),
+    ADIT,
     'http',
     String(port),
     `--url=${NAME}`,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
 import { cleanEnv } from '../../src/agent/testing/program.ts'
-import { BASE_ROOT } from '../../src/base/version.ts'
+import { ADIT } from '../support/adit-program.ts'
 import { startHttp } from '../support/local-server.ts'
 import { createMountNamespace, type MountNamespace } from '../support/mount-namespace.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
@@ -37,14 +37,7 @@ function trust(
   platform: TestPlatform,
   ...flags: string[]
 ) {
-  const command = [
-    join(BASE_ROOT, 'bin', 'adit'),
-    'server',
-    'trust',
-    ...flags,
-    '--data-dir',
-    platform.dataDir,
-  ]
+  const command = [ADIT, 'server', 'trust', ...flags, '--data-dir', platform.dataDir]
   return run(system.wrap(command), { PATH: process.env.PATH ?? '', HOME: home })
 }
 
@@ -107,7 +100,7 @@ test('without a root, or with a file that is none, it says what to do and change
   const home = createTempDir()
   const platform = await startPlatform(t)
   const adit = (...args: string[]) =>
-    run([join(BASE_ROOT, 'bin', 'adit'), 'server', 'trust', ...args], {
+    run([ADIT, 'server', 'trust', ...args], {
       PATH: process.env.PATH ?? '',
       HOME: home,
     })

@@ -10,6 +10,7 @@ import ngrok from '@ngrok/ngrok'
 import { Secret } from '../../src/base/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
 import { agentIdentity } from '../../src/sessions/testing/platform.ts'
+import { ADIT_FROM_SOURCES } from '../support/adit-program.ts'
 import { startAgent } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
@@ -86,6 +87,7 @@ registerHooks({
   )
   const starting = startServerProcess(t, createTempDir(), ['--agent-addr', `127.0.0.1:${port}`], {
     environment: { NODE_OPTIONS: `--import=${hook}` },
+    program: ADIT_FROM_SOURCES,
   })
   await eventually(() => existsSync(loading!), 'the server is being loaded')
 

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
-import { BASE_ROOT } from '../../src/base/version.ts'
+import { ADIT } from '../support/adit-program.ts'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { ANY_PORTS } from '../support/free-ports.ts'
@@ -73,8 +73,7 @@ test('half a request to the API does not delay a stopping server', async (t) => 
 
 test('a server whose log cannot be written keeps serving', async (t) => {
   const env = cleanEnv(createTempDir())
-  const program = join(BASE_ROOT, 'bin', 'adit')
-  const args = ['-c', 'exec "$0" "$@" 2>/dev/full', program, 'server', '--log-level=debug', ...ANY_PORTS]
+  const args = ['-c', 'exec "$0" "$@" 2>/dev/full', ADIT, 'server', '--log-level=debug', ...ANY_PORTS]
   const server = startProgram(t, args, { env, launcher: '/bin/sh' })
   await server.until(({ stdout }) => stdout.includes('Adit is ready.'))
   const credentials = JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))

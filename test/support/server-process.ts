@@ -4,10 +4,9 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { ADIT } from './adit-program.ts'
 import { ANY_PORTS } from './free-ports.ts'
 import type { TestPlatform } from './platform.ts'
-
-const ADIT_PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
 /** `adit server` in a child process, as a user runs it. */
 export interface ServerProcess {
@@ -44,7 +43,7 @@ export async function startServerProcess(
   t: TestContext,
   dataDir: string,
   flags: readonly string[] = [],
-  { environment = {}, wrapper = [], program: adit = ADIT_PROGRAM }: ProcessOptions = {},
+  { environment = {}, wrapper = [], program: adit = ADIT }: ProcessOptions = {},
 ): Promise<ServerProcess> {
   const [program, ...args] = [...wrapper, adit, 'server', '--data-dir', dataDir, ...ANY_PORTS, ...flags]
   const child = spawn(program!, args, {

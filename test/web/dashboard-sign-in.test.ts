@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { Secret, TOTP } from 'otpauth'
+import { ADIT } from '../support/adit-program.ts'
 import { openPage } from './browser.ts'
 import { goTo, signInWithKey, startDashboard, submitPassword, type TestDashboard } from './dashboard.ts'
 import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
-
-const ADIT = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
 let dashboard: TestDashboard
 before(async () => {

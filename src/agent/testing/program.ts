@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { ADIT } from '../../../test/support/adit-program.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { BASE_ROOT } from '../../base/version.ts'
 import type { TestGateway } from './gateway.ts'
 
 /** The agent program, started as users do. */
@@ -37,7 +37,7 @@ export function startProgram(
   args: readonly string[],
   options: { env: Record<string, string>; launcher?: string; input?: string },
 ): AgentProcess {
-  const child = spawn(options.launcher ?? join(BASE_ROOT, 'bin', 'adit'), args, { env: options.env })
+  const child = spawn(options.launcher ?? ADIT, args, { env: options.env })
   t.after(() => child.kill('SIGKILL'))
   let code: number | string | undefined
   const program: AgentProcess = {

@@ -102,7 +102,7 @@ for (const [binding, logout] of [
     assert.equal(await page[logout](provider.key), 403, 'the key that was replaced')
   })
 
-test('a thousand forged responses and logout requests cause one fetch in a minute', async (t) => {
+test('a hundred forged responses and logout requests cause one fetch in a minute', async (t) => {
   const { published, provider, begin, sendRequest, routeId, time, nextKey, ...page } = await start(t)
   const { relayState, requestId } = await begin()
   published.fetches = 0
@@ -123,7 +123,7 @@ test('a thousand forged responses and logout requests cause one fetch in a minut
     }
   }
 
-  await forge(1000)
+  await forge(100)
   assert.equal(await page.logoutByQuery(nextKey), 403)
   assert.equal(await page.logoutByForm(nextKey), 403)
   assert.equal(published.fetches, 1)

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { Agent, fetch } from 'undici'
 import { createClient, type TestResponse } from '../../support/api.ts'
@@ -28,6 +29,8 @@ export interface ProtectedPage {
 export interface ProtectedPages {
   /** The base URL of the login host. */
   readonly idpUrl: string
+  /** The same for providers that neither resolve its name nor trust its certificate: without TLS, at an address. */
+  readonly plainIdpUrl: string
   /** Creates a route with these modules to a service that shows its requests. */
   protect(modules: object): Promise<ProtectedPage>
   /** Creates a route with these rules for requests to the same service. */
@@ -68,6 +71,12 @@ export async function startProtectedPages(
   t.after(() => dispatcher.destroy())
   const get = (address: string) => fetch(address, { dispatcher, redirect: 'manual' })
   const { port } = new URL(credentials.https_url)
+  const idpUrl = `https://idp.adit.localhost:${port}`
+  const plainPort = await startHttp(t, async ({ method = '', url = '', headers }, response) => {
+    const request = { method, dispatcher, headers: { 'content-type': headers['content-type'] ?? '' } }
+    const { status } = await fetch(`${idpUrl}${url}`, { ...request, body: await text(response.req) })
+    response.writeHead(status).end()
+  })
   const address = `127.0.0.1:${await startRequestPage(t)}`
   const backend = await call.create('/backends/static', { address })
   let count = 0
@@ -88,7 +97,8 @@ export async function startProtectedPages(
   }
 
   return {
-    idpUrl: `https://idp.adit.localhost:${port}`,
+    idpUrl,
+    plainIdpUrl: `http://127.0.0.1:${plainPort}`,
     protect,
     protectByPolicy: (rules) =>
       protect({ traffic_policy: { value: JSON.stringify({ on_http_request: rules }) } }),
@@ -127,8 +137,8 @@ function startRequestPage(t: TestContext): Promise<number> {
       claims: claims === '' ? {} : JSON.parse(Buffer.from(claims, 'base64url').toString()),
       headers: Object.fromEntries(texts),
     }
-    const text = JSON.stringify(shown).replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+    const json = JSON.stringify(shown).replaceAll('&', '&amp;').replaceAll('<', '&lt;')
     response.setHeader('content-type', 'text/html; charset=utf-8')
-    response.end(`<!doctype html><pre id="request">${text}</pre>`)
+    response.end(`<!doctype html><pre id="request">${json}</pre>`)
   })
 }
