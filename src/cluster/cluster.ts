@@ -62,8 +62,10 @@ export interface ClusterOptions {
 }
 
 export interface ClusterLimits {
-  /** Heartbeat interval: how often a node renews its row and reads the list. */
+  /** Heartbeat interval of links. */
   beatMs: number
+  /** How often a node renews its row and reads the list: a third of the time that the row lasts. */
+  renewMs: number
   /** How long a node counts as alive without a heartbeat, and a link without traffic. */
   silenceMs: number
   /** How long a start waits for the registries of all peers. */
@@ -72,7 +74,13 @@ export interface ClusterLimits {
   splitMs: number
 }
 
-const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, introductionMs: 3000, splitMs: 10_000 }
+const LIMITS: ClusterLimits = {
+  beatMs: 1000,
+  renewMs: 2000,
+  silenceMs: 6000,
+  introductionMs: 3000,
+  splitMs: 10_000,
+}
 
 /**
  * Connects the nodes of one database: each keeps a link to every peer, registers the peer's tunnels in its own registry,
@@ -95,6 +103,8 @@ export class Cluster {
   #onAddresses = () => {}
   #timer: NodeJS.Timeout | undefined
   #currentBeat: Promise<void> = Promise.resolve()
+  #isBeating = false
+  #isBeatDue = false
   #isStopped = true
   #isSignedOff = false
 
@@ -117,7 +127,11 @@ export class Cluster {
       new PeerListener({
         ...{ listen, secureContext, log },
         handshakeTimeoutMs: silenceMs,
-        onConnection: (socket, onPeer) => this.#publisher.serve(socket, onPeer),
+        onConnection: (socket, onPeer) =>
+          this.#publisher.serve(socket, () => {
+            onPeer()
+            this.#beatSoon()
+          }),
       })
   }
 
@@ -241,9 +255,19 @@ export class Cluster {
     await this.#listener?.stop()
   }
 
-  #scheduleBeat(): void {
+  /** A peer that has just linked may be new: it has written its row before. */
+  #beatSoon(): void {
+    if (this.#timer === undefined || this.#isSignedOff) return
+    if (this.#isBeating) this.#isBeatDue = true
+    else this.#scheduleBeat(0)
+  }
+
+  #scheduleBeat(ms = this.#limits.renewMs): void {
     const { log } = this.#options
+    clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
+      this.#isBeating = true
+      this.#isBeatDue = false
       this.#currentBeat = this.#beat()
         .then(
           () => {
@@ -256,10 +280,11 @@ export class Cluster {
           },
         )
         .then(() => {
+          this.#isBeating = false
           this.#compareHistories()
-          if (!this.#isSignedOff) this.#scheduleBeat()
+          if (!this.#isSignedOff) this.#scheduleBeat(this.#isBeatDue ? 0 : undefined)
         })
-    }, this.#limits.beatMs)
+    }, ms)
     this.#timer.unref()
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import { auditPage, verifyChain } from './audit.ts'
 import { changesAfter, pruneBatch, readHead } from './changes.ts'
 import { Feed } from './feed.ts'
@@ -35,6 +36,8 @@ export interface DurableStore extends Store {
   readonly history: Pick<HistoryWatch, 'current' | 'onLoss'>
   /** Runs statements in one durable transaction. */
   inTransaction<T>(body: CallBody<T>): Promise<T>
+  /** Runs one statement, such as the renewal of a lease, that need not wait for the writers of other processes. */
+  beat<T>(statement: (sql: Sql) => MaybePromise<T>): Promise<T>
 }
 
 /** Creates the store of an engine whose tables are migrated. */
@@ -62,6 +65,9 @@ export async function createDurableStore(options: {
   const sql = engine.reader
   const fallbackSql = withFallback(sql, query)
   const inTransaction = <T>(body: CallBody<T>) => queue.submit(body)
+  const { autocommit } = engine
+  const beat: DurableStore['beat'] = async (statement) =>
+    autocommit === undefined ? inTransaction(async (sql) => statement(sql)) : statement(autocommit)
   let closing: Promise<void> | undefined
   let probeInFlight: Promise<void> | undefined
   // Readiness may be polled at any rate: concurrent checks share one probe.
@@ -81,6 +87,7 @@ export async function createDurableStore(options: {
     query,
     history,
     inTransaction,
+    beat,
     ...createReader(sql, vault),
     fallbackReader: { ...createReader(fallbackSql, vault), scan: createScan(fallbackSql, vault) },
     write: (author, work) =>
@@ -116,7 +123,7 @@ export async function createDurableStore(options: {
         const statement = 'DELETE FROM settings WHERE substr(name, 1, ?) = ? AND name <> ?'
         await callSql.run(statement, prefix.length, prefix, except)
       }),
-    lease: (name, holder, ttlMs) => acquireLease(inTransaction, name, holder, ttlMs),
+    lease: (name, holder, ttlMs) => acquireLease({ beat, dialect: engine.dialect }, name, holder, ttlMs),
     revision: async () => (await readHead(sql)).revision,
     async check() {
       options.requireDatabase?.()

@@ -155,7 +155,7 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
 
     addChanges: (events, { now, limit, from, to, lease }) =>
       inTransaction(async (sql) => {
-        await requireLease(sql, lease)
+        await requireLease(sql, dialect, lease)
         if (!(await moveCursor(sql, from, to))) return false
         await insert(sql, events, now, limit)
         return true

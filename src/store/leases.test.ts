@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { acquireLease, isLeased, requireLease } from './leases.ts'
+import type { DurableStore } from './durable-store.ts'
+import { acquireLease, requireLease } from './leases.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
 import { LeaseLost } from './store.ts'
 
 /** A database with the table of leases and a clock that tests set. */
@@ -10,26 +12,27 @@ function leaseTable() {
   database.exec(
     'CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT, fence INTEGER, ttl INTEGER, expires_at INTEGER)',
   )
+  const sql = new SqliteConnection(database)
+  const beat: DurableStore['beat'] = async (statement) => statement(sql)
+  const dialect = { leaseClock: 'lease_clock()' }
   const table = {
     now: 1_000_000,
-    sql: {
-      now: () => table.now,
-      get: (text: string, ...values: SQLInputValue[]) => database.prepare(text).get(...values),
-      run: (text: string, ...values: SQLInputValue[]) => database.prepare(text).run(...values),
-    } as unknown as Parameters<typeof requireLease>[0],
-    acquire: (holder: string, ttlMs = 1000) => acquireLease((body) => body(table.sql), 'job', holder, ttlMs),
-    require: (fence: number) => requireLease(table.sql, { name: 'job', fence }),
+    acquire: (holder: string, ttlMs = 1000) => acquireLease({ beat, dialect }, 'job', holder, ttlMs),
+    require: (fence: number) => requireLease(sql, dialect, { name: 'job', fence }),
   }
+  database.function('lease_clock', () => table.now)
   return table
 }
 
-test('a lease is held up to its last millisecond and not at its end', () => {
-  const lease = { expires_at: 5000, ttl: 1000 }
-
-  assert.equal(isLeased(lease, 4000), true)
-  assert.equal(isLeased(lease, 4999), true)
-  assert.equal(isLeased(lease, 5000), false)
-  assert.equal(isLeased(lease, 5001), false)
+test('a lease is held up to its last millisecond and not at its end', async () => {
+  const table = leaseTable()
+  await table.acquire('node-1')
+  table.now += 999
+  await table.require(1)
+  table.now += 1
+  await assert.rejects(table.require(1), LeaseLost)
+  table.now += 1
+  await assert.rejects(table.require(1), LeaseLost)
 })
 
 test('a lease from before a reboot, which ends further away than it is long, is free', async () => {
@@ -38,7 +41,7 @@ test('a lease from before a reboot, which ends further away than it is long, is 
   // The monotonic clock of a machine begins again at its start.
   table.now = 10
 
-  assert.equal(isLeased({ expires_at: 1_001_000, ttl: 1000 }, table.now), false)
+  await assert.rejects(table.require(1), LeaseLost)
   const next = await table.acquire('node-2')
 
   assert.equal(next?.fence, 2)

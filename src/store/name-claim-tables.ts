@@ -1,4 +1,3 @@
-import type { MaybePromise } from '../base/maybe-promise.ts'
 import { isLeased } from './leases.ts'
 import type { NameClaim, NameClaimRequest } from './name-claim-rules.ts'
 import { CLAIM_COLUMNS, CLAIM_LIST } from './name-use.ts'
@@ -26,8 +25,6 @@ export interface ClaimBatch {
   readonly fence: number
 }
 
-type ClaimSql = Sql & { now(): MaybePromise<number> }
-
 /** The row of the table `leases` that counts the fences of all claims. */
 const FENCE_LEASE = 'naming.fence'
 
@@ -44,19 +41,30 @@ export class NameClaimTables {
     return Number((await sql.get(`SELECT ${this.#dialect.wallClock} AS wall`))?.wall)
   }
 
-  /** Renews the lease of a node. */
-  async renewLease(sql: ClaimSql, { id, leaseMs }: NameNode, now: number): Promise<void> {
+  /** Renews the lease of a node if it is valid, and so are those of all others. */
+  async renewIfAllAlive(sql: Sql, { id, leaseMs }: NameNode): Promise<boolean> {
+    const changed = await sql.run(
+      `UPDATE name_nodes SET expires_at = ${this.#dialect.leaseClock} + ? WHERE node = ?
+       AND NOT EXISTS (SELECT 1 FROM name_nodes AS each WHERE NOT ${isLeased(this.#dialect, 'each')})`,
+      leaseMs,
+      id,
+    )
+    return changed > 0
+  }
+
+  /** Begins or renews the lease of a node. */
+  async takeLease(sql: Sql, { id, leaseMs }: NameNode): Promise<void> {
     await sql.run(
-      `INSERT INTO name_nodes (node, ttl, expires_at) VALUES (?, ?, ?)
+      `INSERT INTO name_nodes (node, ttl, expires_at) VALUES (?, ?, ${this.#dialect.leaseClock} + ?)
        ON CONFLICT (node) DO UPDATE SET ttl = excluded.ttl, expires_at = excluded.expires_at`,
       id,
       leaseMs,
-      now + leaseMs,
+      leaseMs,
     )
   }
 
   /** Releases the names of nodes and deletes their leases. */
-  async releaseNodes(sql: ClaimSql, nodes: readonly string[]): Promise<void> {
+  async releaseNodes(sql: Sql, nodes: readonly string[]): Promise<void> {
     if (nodes.length === 0) return
     const { unnest, wallClock } = this.#dialect
     const dead = JSON.stringify(nodes)
@@ -69,7 +77,7 @@ export class NameClaimTables {
   }
 
   /** Releases the claims of these tunnels. */
-  async release(sql: ClaimSql, releases: readonly NameRelease[]): Promise<void> {
+  async release(sql: Sql, releases: readonly NameRelease[]): Promise<void> {
     const { unnest, wallClock } = this.#dialect
     const text = `UPDATE name_claims SET released_at = ${wallClock}, kept = ?
       WHERE released_at IS NULL AND tunnel IN (${unnest})`
@@ -83,7 +91,7 @@ export class NameClaimTables {
   }
 
   /** Reads what a batch of claims is decided on; nothing when the batch is empty. */
-  async readClaims(sql: ClaimSql, requests: readonly NameClaimRequest[]) {
+  async readClaims(sql: Sql, requests: readonly NameClaimRequest[]) {
     if (requests.length === 0) return { wallMs: 0, rows: [], fence: 0 }
     const names = JSON.stringify([...new Set(requests.map(({ name }) => name))])
     const [wallMs, rows, counter] = await Promise.all([
@@ -95,7 +103,7 @@ export class NameClaimTables {
   }
 
   /** Writes the granted claims of a batch in place of those that they replace. */
-  async writeClaims(sql: ClaimSql, node: NameNode, batch: ClaimBatch): Promise<void> {
+  async writeClaims(sql: Sql, node: NameNode, batch: ClaimBatch): Promise<void> {
     const { granted, replaced, fence } = batch
     if (granted.length === 0) return
     await Promise.all([
@@ -122,18 +130,18 @@ export class NameClaimTables {
   }
 
   /** The nodes, grouped by whether their lease is valid. */
-  async readNodes(sql: ClaimSql) {
-    const [now, rows] = await Promise.all([
-      sql.now(),
-      sql.all('SELECT node, ttl, expires_at FROM name_nodes'),
-    ])
-    const ids = (alive: boolean) =>
-      rows.filter((row) => isLeased(row, now) === alive).map(({ node }) => String(node))
-    return { now, alive: new Set(ids(true)), dead: ids(false) }
+  async readNodes(sql: Sql) {
+    // Locked, because a node renews its lease without waiting for this transaction.
+    const rows = await sql.all(
+      `SELECT node, CASE WHEN ${isLeased(this.#dialect, 'name_nodes')} THEN 1 ELSE 0 END AS alive
+       FROM name_nodes ${this.#dialect.lockRows}`,
+    )
+    const ids = (alive: 0 | 1) => rows.filter((row) => row.alive === alive).map(({ node }) => String(node))
+    return { alive: new Set(ids(1)), dead: ids(0) }
   }
 
   /** Releases the names of nodes that have no lease. */
-  async releaseUnknownNodes(sql: ClaimSql): Promise<void> {
+  async releaseUnknownNodes(sql: Sql): Promise<void> {
     await sql.run(
       `UPDATE name_claims SET released_at = ${this.#dialect.wallClock}, kept = 1
        WHERE released_at IS NULL AND node NOT IN (SELECT node FROM name_nodes)`,

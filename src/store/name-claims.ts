@@ -53,7 +53,7 @@ export function openNameClaims(store: DurableStore): NameClaimRows {
     change: (node, { claims, releases }, spans) =>
       inTransaction(async (sql) => {
         // Pipelined: a connection executes in order, so the later reads see the releases.
-        const [{ now, alive, dead }, , snapshot] = await Promise.all([
+        const [{ alive, dead }, , snapshot] = await Promise.all([
           tables.readNodes(sql),
           tables.release(sql, releases),
           tables.readClaims(sql, claims),
@@ -65,28 +65,30 @@ export function openNameClaims(store: DurableStore): NameClaimRows {
           sql,
           dead.filter((id) => id !== node.id),
         )
-        await Promise.all([tables.writeClaims(sql, node, batch), tables.renewLease(sql, node, now)])
+        await Promise.all([tables.writeClaims(sql, node, batch), tables.takeLease(sql, node)])
         return { outcomes: batch.outcomes, lost: !alive.has(node.id) }
       }),
 
-    renew: (node) =>
-      inTransaction(async (sql) => {
-        const { now, alive, dead } = await tables.readNodes(sql)
+    async renew(node) {
+      if (await store.beat((sql) => tables.renewIfAllAlive(sql, node))) return { lost: false }
+      return inTransaction(async (sql) => {
+        const { alive, dead } = await tables.readNodes(sql)
         await tables.releaseNodes(
           sql,
           dead.filter((id) => id !== node.id),
         )
-        await tables.renewLease(sql, node, now)
+        await tables.takeLease(sql, node)
         return { lost: !alive.has(node.id) }
-      }),
+      })
+    },
 
     join: (node, formerPrefix) =>
       inTransaction(async (sql) => {
-        const { now, alive, dead } = await tables.readNodes(sql)
+        const { alive, dead } = await tables.readNodes(sql)
         const formerNodes = [...alive].filter((id) => id.startsWith(formerPrefix))
         await tables.releaseNodes(sql, [...dead, ...formerNodes])
         await tables.releaseUnknownNodes(sql)
-        await tables.renewLease(sql, node, now)
+        await tables.takeLease(sql, node)
       }),
 
     leave: (node) =>

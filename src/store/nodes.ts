@@ -1,5 +1,4 @@
 import type { DurableStore } from './durable-store.ts'
-import type { Sql } from './sql.ts'
 
 /** A node of this database, and the address at which its peers reach its tunnels. */
 export interface NodeRecord {
@@ -26,40 +25,48 @@ export interface Nodes {
 }
 
 /** Opens the node list of a store. */
-export function openNodes({ query, inTransaction }: DurableStore): Nodes {
+export function openNodes({ engine, query, beat }: DurableStore): Nodes {
+  const { leaseClock, jsonRow, jsonRows } = engine.dialect
+  // An expiry further away than the TTL was written before a reboot, which resets the clock.
+  const isExpired = `(expires_at <= ${leaseClock} OR expires_at > ${leaseClock} + ?)`
+  const listed = `(SELECT CAST(${jsonRows}(${jsonRow}(id, address, agent_address,
+    CASE WHEN ${isExpired} THEN 1 ELSE 0 END)) AS TEXT) FROM nodes) AS listed`
+  const register = `INSERT INTO nodes (id, address, agent_address, expires_at) VALUES (?, ?, ?, ${leaseClock} + ?)
+    ON CONFLICT (id) DO UPDATE SET address = excluded.address, agent_address = excluded.agent_address,
+      expires_at = excluded.expires_at RETURNING ${listed}`
+
   return {
-    heartbeat: ({ id, address, agentAddress = '' }, { ttlMs, expire }) =>
-      inTransaction(async (sql) => {
-        const now = await sql.now()
-        // An expiry further away than the TTL was written before a reboot, which resets the clock.
-        if (expire)
-          await sql.run('DELETE FROM nodes WHERE expires_at <= ? OR expires_at > ?', now, now + ttlMs)
-        if (address !== undefined)
-          await sql.run(
-            `INSERT INTO nodes (id, address, agent_address, expires_at) VALUES (?, ?, ?, ?)
-             ON CONFLICT (id) DO UPDATE SET address = excluded.address, agent_address = excluded.agent_address,
-               expires_at = excluded.expires_at`,
-            id,
-            address,
-            agentAddress,
-            now + ttlMs,
-          )
-        return (await listNodes(sql)).filter((node) => node.id !== id)
+    async heartbeat({ id, address, agentAddress = '' }, { ttlMs, expire }) {
+      const record = await beat((sql) =>
+        address === undefined
+          ? sql.get(`SELECT ${listed}`, ttlMs)
+          : sql.get(register, id, address, agentAddress, ttlMs, ttlMs),
+      )
+      const others = (JSON.parse(String(record?.listed ?? '[]')) as ListedNode[]).filter(
+        ([other]) => other !== id,
+      )
+      const expired = expire ? others.filter(([, , , isExpired]) => isExpired === 1) : []
+      // Checked again: one of them may have renewed its registration meanwhile.
+      if (expired.length > 0) await beat((sql) => sql.run(`DELETE FROM nodes WHERE ${isExpired}`, ttlMs))
+      return others.filter((node) => !expired.includes(node)).map(toNode)
+    },
+
+    list: () =>
+      query(async (sql) => {
+        const rows = await sql.tuples('SELECT id, address, agent_address FROM nodes ORDER BY id')
+        return rows.map(([id, address, agentAddress]) =>
+          toNode([String(id), String(address), String(agentAddress)]),
+        )
       }),
 
-    list: () => query(listNodes),
-
     async leave(id) {
-      await inTransaction(async (sql) => sql.run('DELETE FROM nodes WHERE id = ?', id))
+      await beat((sql) => sql.run('DELETE FROM nodes WHERE id = ?', id))
     },
   }
 }
 
-async function listNodes(sql: Sql): Promise<NodeRecord[]> {
-  const rows = await sql.all('SELECT id, address, agent_address FROM nodes ORDER BY id')
-  return rows.map((row) => ({
-    id: String(row.id),
-    address: String(row.address),
-    agentAddress: String(row.agent_address) || undefined,
-  }))
+type ListedNode = readonly [id: string, address: string, agentAddress: string, isExpired?: 0 | 1]
+
+function toNode([id, address, agentAddress]: ListedNode): NodeRecord {
+  return { id, address, agentAddress: agentAddress || undefined }
 }

@@ -34,20 +34,27 @@ const MIGRATION_LOCK = 4_080_424_277
 const MIN_SERVER_VERSION = 130_000
 const LOCK_HEAD = `${SELECT_HEAD.replace(' FROM', ', pg_current_xact_id()::text AS id FROM')} FOR UPDATE`
 
+const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
 /** The dialect of PostgreSQL. */
 const postgresDialect: Dialect = {
   text: 'TEXT COLLATE "C"',
   integer: 'BIGINT',
   clustered: '',
-  wallClock: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+  wallClock: CLOCK,
+  leaseClock: CLOCK,
   findTable: 'SELECT to_regclass(?)::text AS name',
   unnest: 'SELECT json_array_elements_text(?::json) COLLATE "C"',
+  jsonRow: 'json_build_array',
+  jsonRows: 'json_agg',
+  lockRows: 'FOR UPDATE',
 }
 
 /** A PostgreSQL database: one write connection, a pool of read connections, and one that listens for commits of other processes. */
 export class PostgresEngine implements Engine, Migrator {
   readonly dialect = postgresDialect
   readonly reader: Sql
+  readonly autocommit: Sql
   readonly #config: pg.ClientConfig
   readonly #log: Logger
   readonly #texts = new PreparedTexts()
@@ -77,6 +84,7 @@ export class PostgresEngine implements Engine, Migrator {
     this.#pooledTarget = this.#targets.current
     this.#pool = this.#createPool()
     this.reader = new PostgresSql(() => this.#pool, this.#texts, this.#silence)
+    this.autocommit = this.reader
   }
 
   async begin(): Promise<WriteTransaction> {
@@ -422,11 +430,6 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
     this.connection = client
     this.head = head
     this.#recovery = recovery
-  }
-
-  async now(): Promise<number> {
-    const result = await this.get('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now')
-    return Number(result?.now)
   }
 
   async savepoint(): Promise<void> {

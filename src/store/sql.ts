@@ -57,8 +57,15 @@ export interface Dialect {
   readonly findTable: string
   /** The database's wall clock in milliseconds since 1970: for periods that outlast a restart of the machine. */
   readonly wallClock: string
+  /** The clock of leases in milliseconds, which nobody sets while they run: the same for every process on this database (P54). */
+  readonly leaseClock: string
   /** Subquery over the strings of a JSON array that is bound as one parameter. */
   readonly unnest: string
+  /** The functions that make a JSON array of the columns of a row, and one of all rows. */
+  readonly jsonRow: string
+  readonly jsonRows: string
+  /** Ends a query whose rows stay as they are until the transaction ends: empty where a writer excludes all others. */
+  readonly lockRows: string
 }
 
 /** Runs a read on the database, or on the fallback copy while the database is unavailable. */
@@ -70,8 +77,6 @@ export interface WriteTransaction extends Sql {
   readonly head: Head
   /** The same for all transactions of one connection to the database. */
   readonly connection: object
-  /** The lease clock in milliseconds: the same for every process on this database. */
-  now(): MaybePromise<number>
   savepoint(): MaybePromise<void>
   rollbackToSavepoint(): MaybePromise<void>
   /**
@@ -88,6 +93,8 @@ export interface Engine {
   readonly dialect: Dialect
   /** Reads the latest commit. */
   readonly reader: Sql
+  /** Runs each statement in a transaction of its own, beside the one of a writer. Absent where a writer excludes all others. */
+  readonly autocommit?: Sql
   /** Begins the only write transaction; throws `StoreUnavailable` when it cannot. */
   begin(): Promise<WriteTransaction>
   /** Calls back when another process may have committed something. */

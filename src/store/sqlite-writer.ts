@@ -9,6 +9,9 @@ import { isBusy } from './sqlite-errors.ts'
 /** The log is truncated when it is larger. */
 export const MAX_WAL_BYTES = 32 * 1024 * 1024
 
+/** An SQL function: the monotonic clock of the machine, which all processes on a file share and which cannot be set (P54). */
+export const LEASE_CLOCK = 'lease_clock'
+
 // Longer than a few other processes on a slow disk need for one commit each.
 const BUSY_TIMEOUT_MS = 30_000
 // 16 MiB: small enough to bound the log, large enough that a page changed many times is checkpointed once.
@@ -141,6 +144,7 @@ function openDatabase(file: string, durable: boolean): DatabaseSync {
     const synchronous = read('synchronous')?.synchronous
     if (synchronous !== 2) throw new Error(`it reports synchronous=${synchronous} instead of FULL`)
     if (!durable) database.exec('PRAGMA synchronous = NORMAL')
+    database.function(LEASE_CLOCK, () => Number(process.hrtime.bigint() / 1_000_000n))
     // SQLite waits longer and longer between its attempts (see `beginExclusive`), and a checkpoint should not wait.
     database.exec('PRAGMA busy_timeout = 0')
     return database

@@ -8,7 +8,7 @@ import type { Logger } from '../base/log.ts'
 import type { Migrator } from './migrations.ts'
 import type { Dialect, Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
-import { MAX_WAL_BYTES } from './sqlite-writer.ts'
+import { LEASE_CLOCK, MAX_WAL_BYTES } from './sqlite-writer.ts'
 import { SqliteWriterThread } from './sqlite-writer-thread.ts'
 import { StoreUnavailable } from './store.ts'
 
@@ -33,8 +33,12 @@ export const sqliteDialect: Dialect = {
   integer: 'INTEGER',
   clustered: ' WITHOUT ROWID',
   wallClock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+  leaseClock: `${LEASE_CLOCK}()`,
   findTable: "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?",
   unnest: 'SELECT value FROM json_each(?)',
+  jsonRow: 'json_array',
+  jsonRows: 'json_group_array',
+  lockRows: '',
 }
 
 /**
@@ -239,11 +243,6 @@ class SqliteTransaction extends SqliteWriterSql implements WriteTransaction {
     this.head = head
     this.connection = writer
     this.#onCommit = onCommit
-  }
-
-  /** The monotonic clock of the machine, which all processes on this file share and which cannot be set (P54). */
-  now(): number {
-    return Number(process.hrtime.bigint() / 1_000_000n)
   }
 
   savepoint(): Promise<void> {

@@ -37,13 +37,13 @@ export interface CommitGroup {
 }
 
 export interface TransactionContext {
-  readonly sql: Sql & { now(): number | Promise<number> }
+  readonly sql: Sql
   readonly vault: Vault
   readonly auditKey: Buffer
   readonly group: CommitGroup
   readonly now: number
   readonly author: { principal?: string | undefined; credential?: string | undefined }
-  readonly dialect: Pick<Dialect, 'unnest' | 'wallClock'>
+  readonly dialect: Pick<Dialect, 'unnest' | 'wallClock' | 'leaseClock'>
 }
 
 /** The writes of one call. Rows are written immediately; changes and the audit record join the group when the call succeeds. */
@@ -181,7 +181,7 @@ export class CallTransaction implements Transaction {
   }
 
   async requireLease(lease: { name: string; fence: number }): Promise<void> {
-    await requireLease(this.#context.sql, lease)
+    await requireLease(this.#context.sql, this.#context.dialect, lease)
   }
 
   /** Merges the call into the group; nothing may fail between this and the next call. */

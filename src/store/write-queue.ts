@@ -265,10 +265,6 @@ class CallSql implements Sql {
     })
   }
 
-  now(): MaybePromise<number> {
-    return this.#execute(() => this.#transaction.now())
-  }
-
   /** Whether the call has changed anything so far. */
   get changed(): boolean {
     return this.#hasSavepoint

@@ -74,7 +74,7 @@ export async function startNode(
     onCounts: options.onCounts,
     onRevocation: options.onRevocation,
     history: options.history,
-    limits: { beatMs: 20, introductionMs: 500, ...limits },
+    limits: { beatMs: 20, renewMs: 20, introductionMs: 500, ...limits },
   })
   registry.publishTo(cluster)
   await cluster.start()
