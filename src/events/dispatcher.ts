@@ -14,6 +14,8 @@ export interface DispatcherOptions {
   readonly queue: EventQueue
   readonly outbox: Outbox
   readonly ownership: Ownership
+  /** Differs when the database may have new changes or events. */
+  readonly version: () => number
   readonly destinations: Destinations
   readonly clock: Clock
   readonly random: () => number
@@ -34,6 +36,8 @@ export class Dispatcher {
   readonly #options: DispatcherOptions
   readonly #served = new Map<string, ServedDestination>()
   #owning = false
+  /** What the database had when all of it was processed and nothing was queued. */
+  #idleAt: number | undefined
   #purgedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: DispatcherOptions) {
@@ -46,7 +50,7 @@ export class Dispatcher {
   }
 
   async tick(): Promise<void> {
-    const { ownership, outbox, queue, clock } = this.#options
+    const { ownership, outbox, queue, version, clock } = this.#options
     const lease = await ownership.hold().catch((error) => {
       this.#stepDown()
       throw error
@@ -55,15 +59,20 @@ export class Dispatcher {
       this.#stepDown()
       return
     }
-    try {
-      await outbox.advance(lease)
-    } catch (error) {
-      outbox.reset()
-      if (!(error instanceof LeaseLost)) throw error
-      return
+    const found = version()
+    if (!this.#owning || this.#idleAt !== found) {
+      try {
+        await outbox.advance(lease)
+      } catch (error) {
+        outbox.reset()
+        if (!(error instanceof LeaseLost)) throw error
+        return
+      }
+      this.#owning = true
+      const pending = await queue.pendingStates()
+      this.#wakeDue(pending)
+      this.#idleAt = pending.length === 0 ? found : undefined
     }
-    this.#owning = true
-    this.#wakeDue(await queue.pendingStates())
     if (clock.monotonic() - this.#purgedAt > HOUR_MS) {
       this.#purgedAt = clock.monotonic()
       await queue.purge(clock.now() - DEAD_LETTER_RETENTION_MS)

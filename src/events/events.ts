@@ -151,11 +151,11 @@ export function createEvents(options: EventsOptions): Events {
     ttlMs: limits.leaseMs,
   })
   const outbox = new Outbox({ store, queue, clock, log, apiUrl, limit: limits.queue, ids })
-  const dispatcher = new Dispatcher({ ...common, outbox, ownership })
+  const dispatcher = new Dispatcher({ ...common, outbox, ownership, version: () => store.watch.version })
   const traffic = new TrafficWorkers({ ...common, limit: limits.buffer })
   const inbox = new Inbox({ queue, clock, limit: limits.queue, onDropped })
 
-  let follower: { stop(): void } | undefined
+  let followers: { stop(): void }[] = []
   let timer: NodeJS.Timeout | undefined
   let tickTask: Promise<void> | undefined
   let degraded = false
@@ -214,14 +214,17 @@ export function createEvents(options: EventsOptions): Events {
 
   return {
     async start() {
-      follower = await followDestinations(store, destinations, subscriptions)
+      followers = [
+        await followDestinations(store, destinations, subscriptions),
+        store.watch.follow(() => setImmediate(wake)),
+      ]
       timer = setInterval(wake, limits.tickMs)
       timer.unref()
       wake()
     },
 
     async stop() {
-      follower?.stop()
+      for (const follower of followers) follower.stop()
       clearInterval(timer)
       timer = undefined
       await tickTask

@@ -9,7 +9,7 @@ export function createReadiness(
   { store, clock, workers, carriesTraffic }: Foundation,
   isServing: () => boolean,
 ) {
-  const stalenessMonitor = createStalenessMonitor({ check: store.check, clock })
+  const stalenessMonitor = createStalenessMonitor({ check: async () => store.checkAvailable(), clock })
   const database = () =>
     stalenessMonitor.outage === undefined ? ('available' as const) : ('unavailable' as const)
   const serving = () => {

@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { auditPage, verifyChain } from './audit.ts'
 import { changesAfter, pruneBatch, readHead } from './changes.ts'
+import { DatabaseWatch } from './database-watch.ts'
 import { Feed } from './feed.ts'
 import type { HistoryWatch } from './history.ts'
 import { acquireLease } from './leases.ts'
@@ -30,10 +31,14 @@ export interface DurableStore extends Store {
   readonly query: Query
   /** Readiness check: throws when writes cannot be made durable, or hang. Probes with a write only after a write has failed. */
   checkWritable(): Promise<void>
+  /** Throws when the database did not answer the last time that this process looked. */
+  checkAvailable(): void
   /** Resolves once every follower has what is committed now, by this or another process. */
   catchUp(): Promise<void>
   /** The identity of the history, as the last check found it, and whether the database lost some of it. */
   readonly history: Pick<HistoryWatch, 'current' | 'onLoss'>
+  /** What shows that other processes have written something. */
+  readonly watch: DatabaseWatch
   /** Runs statements in one durable transaction. */
   inTransaction<T>(body: CallBody<T>): Promise<T>
   /** Runs one statement, such as the renewal of a lease, that need not wait for the writers of other processes. */
@@ -57,7 +62,8 @@ export async function createDurableStore(options: {
   const { engine, history, clock, log } = options
   const query: Query = options.query ?? (async (read) => read(engine.reader))
   const { vault, auditKey } = await openSecrets(engine, query, options.masterKeyFile)
-  const feed = new Feed({ engine, query, vault, history, log })
+  const watch = new DatabaseWatch(engine)
+  const feed = new Feed({ engine, watch, query, vault, history, log })
   const queue = new WriteQueue(engine, () => {
     options.onCommit?.()
     feed.wake()
@@ -80,6 +86,8 @@ export async function createDurableStore(options: {
     })
     return probeInFlight
   }
+  // A database that took over has another history from now on, even if nobody writes to it yet.
+  watch.onRecovered(() => void probe().catch(() => {}))
 
   return {
     engine,
@@ -88,6 +96,7 @@ export async function createDurableStore(options: {
     history,
     inTransaction,
     beat,
+    watch,
     ...createReader(sql, vault),
     fallbackReader: { ...createReader(fallbackSql, vault), scan: createScan(fallbackSql, vault) },
     write: (author, work) =>
@@ -129,6 +138,11 @@ export async function createDurableStore(options: {
       options.requireDatabase?.()
       history.current = (await readHead(sql)).history
     },
+    checkAvailable() {
+      options.requireDatabase?.()
+      const { head } = watch.state
+      history.current = head.history
+    },
     async checkWritable() {
       const { hang } = queue
       if (hang !== undefined) throw hang
@@ -139,6 +153,7 @@ export async function createDurableStore(options: {
     close() {
       closing ??= queue.close().then(() => {
         feed.close()
+        watch.close()
         return engine.close()
       })
       return closing

@@ -1,6 +1,10 @@
 import type { DurableStore } from './durable-store.ts'
 import { requireLease } from './leases.ts'
 import type { Sql, SqlRecord } from './sql.ts'
+import type { CallSql } from './write-queue.ts'
+
+/** Another process may be the one that delivers. */
+type AnnouncingSql = Sql & Pick<CallSql, 'announce'>
 
 /** One event for one destination. */
 export interface QueuedEvent {
@@ -318,13 +322,14 @@ async function settle(
 }
 
 async function replay(
-  sql: Sql,
+  sql: AnnouncingSql,
   unnest: string,
   destination: string,
   { now, limit, ids }: { now: number; limit: number; ids?: readonly string[] | undefined },
 ): Promise<number> {
   const sink = await sql.get('SELECT queued FROM event_sinks WHERE destination = ?', destination)
   if (!sink) return 0
+  sql.announce()
   const idFilter = ids === undefined ? '' : `AND id IN (${unnest})`
   const dead = await sql.all(
     `SELECT id, size FROM event_deliveries WHERE destination = ? AND dead_at IS NOT NULL ${idFilter}
@@ -370,7 +375,14 @@ async function moveCursor(sql: Sql, from: number | undefined, to: number): Promi
   return updated === 1
 }
 
-async function insert(sql: Sql, events: readonly QueuedEvent[], now: number, limit: number): Promise<void> {
+async function insert(
+  sql: AnnouncingSql,
+  events: readonly QueuedEvent[],
+  now: number,
+  limit: number,
+): Promise<void> {
+  if (events.length === 0) return
+  sql.announce()
   const groups = Map.groupBy(events, ({ destination }) => destination)
   await ensureSink(
     sql,

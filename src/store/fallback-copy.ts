@@ -6,6 +6,7 @@ import type { MaybePromise } from '../base/maybe-promise.ts'
 import { identifyPostgres } from '../base/postgres-url.ts'
 import { HISTORY_SETTING, readHead } from './changes.ts'
 import { copyTable } from './copy-table.ts'
+import { type DatabaseWatch, UNLOGGED_TABLES } from './database-watch.ts'
 import { AUDIT_KEY_SETTING } from './durable-store.ts'
 import type { HistoryWatch } from './history.ts'
 import { lastRevocationNumber } from './login-records.ts'
@@ -29,12 +30,6 @@ const PAGE_SIZE = 200
  * change while the rest is copied are copied again as changes.
  */
 const TABLES = ['head', 'resources', 'claims', 'login_endings', 'settings', 'nodes'] as const
-
-/** Tables without a change log, small enough to compare in full. Expiry of nodes is left to the database. */
-const UNLOGGED_TABLES = {
-  settings: ['name', 'value', 'sealed'],
-  nodes: ['id', 'address', 'agent_address', '0 AS expires_at'],
-} as const
 
 const CLAIM_COLUMNS = 'scope, name, account, kind, id'
 
@@ -63,6 +58,7 @@ export class FallbackCopy {
   /** Why reads come from the copy. */
   #outage: StoreUnavailable | undefined
   #outageStartedAt = 0
+  #onOutage = () => {}
   /** The tables of the database suit this release. */
   #migrated = false
 
@@ -112,6 +108,7 @@ export class FallbackCopy {
     }
     // Later reads skip the database until `replicate` reaches it again.
     this.#outage = error
+    this.#onOutage()
     return true
   }
 
@@ -134,12 +131,17 @@ export class FallbackCopy {
     await this.#copy.close()
   }
 
-  /** Replicates the database to the copy until it is closed. */
-  async replicate(database: Engine & Migrator, { shared }: { shared: boolean }): Promise<void> {
+  /** Replicates the database to the copy, whenever it has changed, until the copy is closed. */
+  async replicate(
+    database: Engine & Migrator,
+    { shared, watch }: { shared: boolean; watch: DatabaseWatch },
+  ): Promise<void> {
+    watch.follow(() => {})
     let retryMs = SYNC_INTERVAL_MS
     let inSync = this.#usable
     let interrupted = false
     while (!this.#abort.signal.aborted) {
+      const { version } = watch
       try {
         const problem = shared ? await this.#ensureMigrated(database) : undefined
         this.#migrated = problem === undefined
@@ -161,6 +163,13 @@ export class FallbackCopy {
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
       }
       await delay(retryMs, undefined, { ref: false, signal: this.#abort.signal }).catch(() => {})
+      if (interrupted || this.#outage !== undefined) continue
+      await Promise.race([
+        watch.changedSince(version),
+        new Promise<void>((resolve) => {
+          this.#onOutage = resolve
+        }),
+      ])
     }
   }
 
@@ -285,7 +294,9 @@ export class FallbackCopy {
     reader: Sql,
   ): Promise<{ table: string; columns: readonly string[]; values: SqlValue[][] }[] | undefined> {
     const changed = []
-    for (const [table, columns] of Object.entries(UNLOGGED_TABLES)) {
+    for (const [table, followed] of Object.entries(UNLOGGED_TABLES)) {
+      // Expiry of nodes is left to the database.
+      const columns = table === 'nodes' ? [...followed, '0 AS expires_at'] : followed
       const statement = `SELECT ${columns.join(', ')} FROM ${table} ORDER BY 1`
       const [current, copied] = [await reader.all(statement), await this.#copy.reader.all(statement)]
       if (JSON.stringify(current) === JSON.stringify(copied)) continue

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../base/log.ts'
 import { type Position, readHead } from './changes.ts'
+import type { DatabaseWatch } from './database-watch.ts'
 import type { HistoryWatch } from './history.ts'
 import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toRow } from './rows.ts'
 import type { Engine, Head, Query, Sql, SqlRecord, SqlValue } from './sql.ts'
@@ -29,28 +30,32 @@ interface FollowerState {
 /** Delivers every committed change, of this and other processes, to followers in order and each at its own pace. */
 export class Feed {
   readonly #engine: Engine
+  readonly #watch: DatabaseWatch
   readonly #query: Query
   readonly #vault: Vault
   readonly #history: HistoryWatch
   readonly #log: Logger
   readonly #followers = new Set<FollowerState>()
-  #watch: { stop(): void } | undefined
+  #watching: { stop(): void } | undefined
   #interrupted = false
 
   constructor({
     engine,
+    watch,
     query,
     vault,
     history,
     log,
   }: {
     engine: Engine
+    watch: DatabaseWatch
     query: Query
     vault: Vault
     history: HistoryWatch
     log: Logger
   }) {
     this.#engine = engine
+    this.#watch = watch
     this.#query = query
     this.#vault = vault
     this.#history = history
@@ -69,7 +74,7 @@ export class Feed {
       stopped: false,
     }
     this.#followers.add(state)
-    this.#watch ??= this.#engine.watch(() => this.wake())
+    this.#watching ??= this.#watch.follow(({ head }) => this.#wakeBehind(head))
     try {
       await this.#query((sql) => this.#load(state, sql))
     } catch (error) {
@@ -82,11 +87,19 @@ export class Feed {
 
   /** Called after a commit of this or another process, so the database can be read. */
   wake(): void {
-    for (const state of this.#followers) {
-      state.behind = true
-      state.retryNow()
-      if (!state.pumping) this.#pump(state)
-    }
+    for (const state of this.#followers) this.#wake(state)
+  }
+
+  /** Wakes the followers that lack something of the database, or have something that it lacks. */
+  #wakeBehind({ revision, history }: Position): void {
+    for (const state of this.#followers)
+      if (state.position.revision !== revision || state.position.history !== history) this.#wake(state)
+  }
+
+  #wake(state: FollowerState): void {
+    state.behind = true
+    state.retryNow()
+    if (!state.pumping) this.#pump(state)
   }
 
   /** Resolves once every follower has what is committed now. */
@@ -103,8 +116,8 @@ export class Feed {
     state.stopped = true
     this.#followers.delete(state)
     if (this.#followers.size > 0) return
-    this.#watch?.stop()
-    this.#watch = undefined
+    this.#watching?.stop()
+    this.#watching = undefined
   }
 
   #pump(state: FollowerState): void {

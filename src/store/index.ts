@@ -89,7 +89,7 @@ export async function openStore(options: StoreOptions): Promise<DurableStore> {
   try {
     const engine = openEngine(options, copy)
     const store = await openOnEngine(engine, { ...options, history }, copy)
-    void copy.replicate(engine, { shared: url !== undefined })
+    void copy.replicate(engine, { shared: url !== undefined, watch: store.watch })
     return {
       ...store,
       async close() {

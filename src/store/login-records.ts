@@ -1,5 +1,6 @@
 import type { DurableStore } from './durable-store.ts'
 import type { Sql } from './sql.ts'
+import type { CallSql } from './write-queue.ts'
 
 /** Revokes the log-in sessions of a subject, in a scope, that began at or before `latestStart`. */
 export interface LoginRevocation {
@@ -102,11 +103,12 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
 
 /** Adds a revocation, and removes the sessions that it ends from the lists of the account. */
 export async function addRevocation(
-  sql: Sql,
+  sql: Sql & Pick<CallSql, 'announce'>,
   { scopeId, subject, latestStart, expiresAt }: LoginRevocation,
 ): Promise<void> {
   // Write transactions are serialised, so that numbers become visible in order.
   const number = (await lastRevocationNumber(sql)) + 1
+  sql.announce()
   await sql.run(
     `INSERT INTO login_endings (place, subject, at, expires_at, number) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (place, subject) DO UPDATE SET number = excluded.number,

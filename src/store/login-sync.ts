@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { SessionActivity, StartedSession } from '../resources/index.ts'
 import type { ApplicationSessions } from './application-sessions.ts'
+import type { DatabaseWatch } from './database-watch.ts'
 import type { LoginRecords, LoginRevocation } from './login-records.ts'
 import { SessionInbox } from './session-inbox.ts'
 
@@ -19,29 +20,34 @@ interface RevocationTargets {
 export type LoginSync = ReturnType<typeof createLoginSync>
 
 const POLL_INTERVAL_MS = 400
-const PURGE_INTERVAL_MS = 60_000
+const PURGE_INTERVAL_MS = 600_000
 const PAGE_SIZE = 1000
 
 /**
  * Synchronises logins between nodes: what one node has used or revoked, the others reject. A revocation is published to
- * them before it is confirmed; those that were not linked read it from the database within a second. Sessions that
- * visitors start here are written with the same rhythm.
+ * them before it is confirmed; those that were not linked read it from the database at once. Sessions that visitors start here
+ * are written several times a second.
  */
 export function createLoginSync(options: {
   records: LoginRecords
   sessions: ApplicationSessions
   clock: Clock
   log: Logger
+  /** Shows that there are new revocations. */
+  watch: Pick<DatabaseWatch, 'follow'>
   /** Whether this node purges expired records. */
   jobs: boolean
 }) {
-  const { records, sessions, clock, log } = options
+  const { records, sessions, watch, clock, log } = options
   const inbox = new SessionInbox(sessions, log)
   let targets: RevocationTargets | undefined
   let stopped = true
   let timer: NodeJS.Timeout | undefined
   let polling: Promise<void> | undefined
   let position = 0
+  /** The number of the newest revocation in the database. */
+  let newest = 0
+  let following: { stop(): void } | undefined
   let purgedAt = 0
   let degraded = false
 
@@ -87,7 +93,7 @@ export function createLoginSync(options: {
 
   async function poll(onRevoked: RevocationListener): Promise<void> {
     try {
-      await catchUp(onRevoked)
+      if (newest !== position) await catchUp(onRevoked)
       await inbox.flush()
       if (options.jobs && clock.monotonic() - purgedAt >= PURGE_INTERVAL_MS) {
         purgedAt = clock.monotonic()
@@ -101,12 +107,14 @@ export function createLoginSync(options: {
     }
   }
 
-  function schedulePoll(onRevoked: RevocationListener): void {
+  function schedulePoll(onRevoked: RevocationListener, ms = POLL_INTERVAL_MS): void {
+    clearTimeout(timer)
     timer = setTimeout(() => {
+      timer = undefined
       polling = poll(onRevoked).then(() => {
         if (!stopped) schedulePoll(onRevoked)
       })
-    }, POLL_INTERVAL_MS)
+    }, ms)
     timer.unref()
   }
 
@@ -119,12 +127,19 @@ export function createLoginSync(options: {
       targets = revocationTargets
       stopped = false
       purgedAt = clock.monotonic()
-      await catchUp(targets.apply)
-      schedulePoll(targets.apply)
+      const { apply } = targets
+      await catchUp(apply)
+      schedulePoll(apply)
+      following = watch.follow(({ revocations }) => {
+        newest = revocations
+        // After a poll that is under way comes another one.
+        if (newest !== position && timer !== undefined) schedulePoll(apply, 0)
+      })
     },
 
     async stop(): Promise<void> {
       stopped = true
+      following?.stop()
       clearTimeout(timer)
       await polling
       await inbox

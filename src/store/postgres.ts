@@ -22,7 +22,9 @@ const MIGRATION_TIMEOUT_MS = 60_000
 const START_TIMEOUT_MS = 15_000
 const SNAPSHOT_TIMEOUT_MS = 60_000
 const OUTCOME_TIMEOUT_MS = 2_000
-const POLL_INTERVAL_MS = 1_000
+/** Only what a lost notification has announced waits for it. */
+const POLL_INTERVAL_MS = 2_000
+const KEEP_ALIVE_MS = 10_000
 const MIN_RETRY_MS = 100
 const MAX_RETRY_MS = 2_000
 /** Connections for reads, of a process that has the database to itself. */
@@ -47,6 +49,7 @@ const postgresDialect: Dialect = {
   unnest: 'SELECT json_array_elements_text(?::json) COLLATE "C"',
   jsonRow: 'json_build_array',
   jsonRows: 'json_agg',
+  digest: (text) => `md5(${text})`,
   lockRows: 'FOR UPDATE',
 }
 
@@ -78,6 +81,8 @@ export class PostgresEngine implements Engine, Migrator {
     this.#config = {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
+      // A connection that is idle for long must not be found dead by the call that needs it.
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       application_name: 'adit',
       types: { getTypeParser },
     }
@@ -155,10 +160,10 @@ export class PostgresEngine implements Engine, Migrator {
     }
   }
 
-  /** Listens for notifications, and polls as well, since a notification can be lost with its connection. */
-  watch(onCommit: () => void): { stop(): void } {
+  /** Listens for notifications, and looks without one as well, since a notification can be lost with its connection. */
+  watch(statement: string, onOutcome: (outcome: SqlRecord | Error) => void): { stop(): void } {
     const stopped = new AbortController()
-    void this.#listen(onCommit, stopped.signal)
+    void this.#listen(statement, onOutcome, stopped.signal)
     return { stop: () => stopped.abort() }
   }
 
@@ -191,19 +196,31 @@ export class PostgresEngine implements Engine, Migrator {
     this.#pool = this.#createPool()
   }
 
-  async #listen(onCommit: () => void, signal: AbortSignal): Promise<void> {
+  async #listen(
+    statement: string,
+    onOutcome: (outcome: SqlRecord | Error) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     let retryMs = MIN_RETRY_MS
     let interrupted = false
     while (!signal.aborted) {
       let client: pg.Client | undefined
       try {
         client = await this.#connect({ timeoutMs: READ_TIMEOUT_MS })
-        client.on('notification', onCommit)
-        await client.query(`LISTEN ${CHANNEL}`)
-        retryMs = MIN_RETRY_MS
-        interrupted = false
-        await this.#poll(client, onCommit, signal)
+        const wake = new Wake()
+        for (const event of ['notification', 'end'] as const) client.on(event, () => wake.now())
+        await command(client, `LISTEN ${CHANNEL}`)
+        // Every query is also a liveness check of the connection.
+        while (!signal.aborted) {
+          wake.reset()
+          const { rows } = await command(client, statement)
+          retryMs = MIN_RETRY_MS
+          interrupted = false
+          if (!signal.aborted) onOutcome(rows[0]!)
+          await wake.within(POLL_INTERVAL_MS, signal)
+        }
       } catch (error) {
+        if (!signal.aborted) onOutcome(translateError(error) as Error)
         // Logged once per outage.
         if (!signal.aborted && !interrupted)
           this.#log.warn({ reason: describeError(error) }, 'change notifications interrupted')
@@ -214,18 +231,6 @@ export class PostgresEngine implements Engine, Migrator {
       if (signal.aborted) return
       await sleep(retryMs * (0.5 + Math.random() / 2), signal)
       retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
-    }
-  }
-
-  /** Polls until the connection fails or watching ends; every query is also a liveness check of the connection. */
-  async #poll(client: pg.Client, onCommit: () => void, signal: AbortSignal): Promise<void> {
-    let lastHead: unknown
-    while (!signal.aborted) {
-      const { rows } = await client.query('SELECT revision, pruned FROM head')
-      const currentHead = JSON.stringify(rows[0])
-      if (currentHead !== lastHead) onCommit()
-      lastHead = currentHead
-      await sleep(POLL_INTERVAL_MS, signal)
     }
   }
 
@@ -316,6 +321,23 @@ export class PostgresEngine implements Engine, Migrator {
       await delay(MIN_RETRY_MS)
     }
     return 'unknown'
+  }
+}
+
+/** Ends a pause. */
+class Wake {
+  #controller = new AbortController()
+
+  reset(): void {
+    this.#controller = new AbortController()
+  }
+
+  now(): void {
+    this.#controller.abort()
+  }
+
+  async within(ms: number, signal: AbortSignal): Promise<void> {
+    await sleep(ms, AbortSignal.any([this.#controller.signal, signal]))
   }
 }
 
@@ -440,10 +462,10 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
     await command(this.#client, 'ROLLBACK TO SAVEPOINT call')
   }
 
-  async commit(changed: boolean): Promise<void> {
+  async commit(announced: boolean): Promise<void> {
     let reason: unknown = new Error('a statement before the commit failed')
     try {
-      const result = await command(this.#client, changed ? `NOTIFY ${CHANNEL}; COMMIT` : 'COMMIT')
+      const result = await command(this.#client, announced ? `NOTIFY ${CHANNEL}; COMMIT` : 'COMMIT')
       // After a failed statement the server turns a commit into a rollback.
       if (result.command === 'COMMIT') return
     } catch (error) {

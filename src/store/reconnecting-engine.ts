@@ -1,5 +1,5 @@
 import type { Migrator } from './migrations.ts'
-import type { Dialect, Engine, Sql, WriteTransaction } from './sql.ts'
+import type { Dialect, Engine, Sql, SqlRecord, WriteTransaction } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 
 const POLL_INTERVAL_MS = 500
@@ -36,14 +36,15 @@ export class ReconnectingEngine implements Engine, Migrator {
     return this.#connect().runExclusive(work)
   }
 
-  watch(onCommit: () => void): { stop(): void } {
+  watch(statement: string, onOutcome: (outcome: SqlRecord | Error) => void): { stop(): void } {
     let watcher: { stop(): void } | undefined
     const timer = setInterval(() => {
       try {
-        watcher = this.#connect().watch(onCommit)
+        const engine = this.#connect()
         clearInterval(timer)
-      } catch {
-        // Reads and writes report the reason.
+        watcher = engine.watch(statement, onOutcome)
+      } catch (error) {
+        onOutcome(error as Error)
       }
     }, POLL_INTERVAL_MS)
     timer.unref()

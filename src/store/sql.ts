@@ -64,6 +64,8 @@ export interface Dialect {
   /** The functions that make a JSON array of the columns of a row, and one of all rows. */
   readonly jsonRow: string
   readonly jsonRows: string
+  /** A short text that differs when the text of this expression does; the text itself where that costs nothing. */
+  digest(text: string): string
   /** Ends a query whose rows stay as they are until the transaction ends: empty where a writer excludes all others. */
   readonly lockRows: string
 }
@@ -80,10 +82,9 @@ export interface WriteTransaction extends Sql {
   savepoint(): MaybePromise<void>
   rollbackToSavepoint(): MaybePromise<void>
   /**
-   * Resolves once everything is durable, including statements still in flight. `changed` says whether followers have
-   * changes to read.
+   * Resolves once everything is durable, including statements still in flight. `announced`: other processes wait for it.
    */
-  commit(changed: boolean): Promise<void>
+  commit(announced: boolean): Promise<void>
   /** Never throws: the transaction has ended afterwards, whatever the state of the database. */
   rollback(): Promise<void>
 }
@@ -97,8 +98,11 @@ export interface Engine {
   readonly autocommit?: Sql
   /** Begins the only write transaction; throws `StoreUnavailable` when it cannot. */
   begin(): Promise<WriteTransaction>
-  /** Calls back when another process may have committed something. */
-  watch(onCommit: () => void): { stop(): void }
+  /**
+   * Runs a statement now, at once after a commit that others wait for, and every few seconds, and hands over the row that it
+   * returns, or why it failed.
+   */
+  watch(statement: string, onOutcome: (outcome: SqlRecord | Error) => void): { stop(): void }
   /** Throws `StoreUnavailable` when the disk is full. Absent where the disk is on another machine. */
   checkSpace?(): Promise<void>
   close(): Promise<void>

@@ -18,6 +18,8 @@ export const DATABASE_FILE = 'adit.db'
 // Only a start waits: for another process that starts at the same time.
 const OPEN_TIMEOUT_MS = 5_000
 const POLL_INTERVAL_MS = 200
+/** Also without a commit, to notice a database that cannot be read. */
+const LOOK_INTERVAL_MS = 2_000
 // Decision 95: holds the working set of a million resources; most databases are a hundredth of that.
 const READER_CACHE_KIB = 448 * 1024
 const SCANNER_CACHE_KIB = 8 * 1024
@@ -38,6 +40,7 @@ export const sqliteDialect: Dialect = {
   unnest: 'SELECT value FROM json_each(?)',
   jsonRow: 'json_array',
   jsonRows: 'json_group_array',
+  digest: (text) => text,
   lockRows: '',
 }
 
@@ -106,19 +109,22 @@ export class SqliteEngine implements Engine, Migrator {
     }
   }
 
-  watch(onCommit: () => void): { stop(): void } {
-    const readVersion = () => this.#readConnection.get('PRAGMA data_version')?.data_version
+  watch(statement: string, onOutcome: (outcome: SqlRecord | Error) => void): { stop(): void } {
     let lastVersion: SqlValue | undefined
-    const timer = setInterval(() => {
+    let lookedAt = 0
+    const look = () => {
       try {
-        const currentVersion = readVersion()
-        if (currentVersion === lastVersion) return
-        lastVersion = currentVersion
-        onCommit()
+        const version = this.#readConnection.get('PRAGMA data_version')?.data_version
+        if (version === lastVersion && performance.now() - lookedAt < LOOK_INTERVAL_MS) return
+        lastVersion = version
+        lookedAt = performance.now()
+        onOutcome(this.reader.get(statement) as SqlRecord)
       } catch (error) {
-        this.#log.warn({ err: error }, 'polling the database for changes failed')
+        onOutcome(error as Error)
       }
-    }, POLL_INTERVAL_MS)
+    }
+    look()
+    const timer = setInterval(look, POLL_INTERVAL_MS)
     timer.unref()
     return { stop: () => clearInterval(timer) }
   }

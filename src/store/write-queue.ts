@@ -111,6 +111,7 @@ export class WriteQueue {
     const calls: Call[] = []
     const replies: (() => void)[] = []
     let wrote = false
+    let announced = false
     try {
       const startedAt = performance.now()
       while (
@@ -123,8 +124,9 @@ export class WriteQueue {
         const result = await runCall(transaction, group, call)
         replies.push(result.reply)
         wrote ||= result.wrote
+        announced ||= result.announced
       }
-      await finishGroup(transaction, group, { beginsEpoch: wrote && isNewConnection })
+      await finishGroup(transaction, group, { beginsEpoch: wrote && isNewConnection, announced })
     } catch (error) {
       await transaction.rollback()
       this.#lastGroup = undefined
@@ -142,7 +144,7 @@ export class WriteQueue {
     }
     for (const reply of replies) reply()
     failpoint('store.group.answered')
-    if (group.changes.length > 0) this.#onCommit()
+    if (announced || group.changes.length > 0) this.#onCommit()
   }
 
   /** A group reuses the chain heads of the previous one unless another process has written in between. */
@@ -167,18 +169,18 @@ async function runCall(
   transaction: WriteTransaction,
   group: CommitGroup,
   call: Call,
-): Promise<{ reply: () => void; wrote: boolean }> {
+): Promise<{ reply: () => void; wrote: boolean; announced: boolean }> {
   const sql = new CallSql(transaction)
   try {
     const value = await withTimeout(CALL_TIMEOUT_MS, call.body(sql, group))
     sql.end()
     if (sql.failure) throw sql.failure
-    return { reply: () => call.resolve(value), wrote: sql.changed }
+    return { reply: () => call.resolve(value), wrote: sql.changed, announced: sql.announced }
   } catch (error) {
     sql.end()
     if (sql.failure) throw sql.failure
     await sql.rollback()
-    return { reply: () => call.reject(error), wrote: false }
+    return { reply: () => call.reject(error), wrote: false, announced: false }
   }
 }
 
@@ -186,7 +188,7 @@ async function runCall(
 async function finishGroup(
   transaction: WriteTransaction,
   group: CommitGroup,
-  { beginsEpoch }: { beginsEpoch: boolean },
+  { beginsEpoch, announced }: { beginsEpoch: boolean; announced: boolean },
 ): Promise<void> {
   const { changes, audits, revision, auditCount } = group
   const writes: SqlChange[] = []
@@ -200,7 +202,7 @@ async function finishGroup(
   // A failure of these statements also fails the commit.
   if (applied instanceof Promise) applied.catch(() => {})
   failpoint('store.group.gathered')
-  await transaction.commit(revision > transaction.head.revision)
+  await transaction.commit(announced || revision > transaction.head.revision)
 }
 
 /** Rejects with `StoreUnavailable` if the work of a write takes longer. */
@@ -224,15 +226,21 @@ function toUnavailable(error: unknown): StoreUnavailable {
 }
 
 /** The statements of one call: sets a savepoint before its first change, and rejects use after the call has ended. */
-class CallSql implements Sql {
+export class CallSql implements Sql {
   readonly #transaction: WriteTransaction
   #hasSavepoint = false
+  #announced = false
   #ended = false
   /** Set once the database itself has failed, even if the call swallows the error. */
   failure: StoreUnavailable | undefined
 
   constructor(transaction: WriteTransaction) {
     this.#transaction = transaction
+  }
+
+  /** Tells other processes of the commit, at once: a change of a row is announced in any case. */
+  announce(): void {
+    this.#announced = true
   }
 
   get(text: string, ...values: SqlValue[]): MaybePromise<SqlRecord | undefined> {
@@ -268,6 +276,10 @@ class CallSql implements Sql {
   /** Whether the call has changed anything so far. */
   get changed(): boolean {
     return this.#hasSavepoint
+  }
+
+  get announced(): boolean {
+    return this.#announced
   }
 
   end(): void {

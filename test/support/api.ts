@@ -129,6 +129,7 @@ async function openApi(
   const loginSync = createLoginSync({
     records: openLoginRecords(store),
     sessions: openApplicationSessions(store),
+    watch: store.watch,
     clock,
     log,
     jobs: false,

@@ -106,6 +106,7 @@ async function wireEdge(
   const loginSync = createLoginSync({
     records: openLoginRecords(store),
     sessions: openApplicationSessions(store),
+    watch: store.watch,
     clock,
     log: logOf('server'),
     jobs: hasRole('jobs'),
