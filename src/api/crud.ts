@@ -206,7 +206,7 @@ export async function rewrite(
   const row = await call.store
     .write(authorOf(call), async (tx) => {
       // Of two concurrent updates the second starts over from the result of the first.
-      const current = await find(resource, call, id, parents, tx)
+      const current = await find(resource, call, id, parents, { get: tx.getForUpdate })
       if (current.revision !== existing.revision) throw new WriteConflict()
       await requireGuardRole(current.data, { ...context, tx })
       if (behaviour.commit !== undefined) record = await behaviour.commit(record, { ...context, tx })

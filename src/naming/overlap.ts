@@ -15,7 +15,7 @@ const MAX_DESCENDANTS = 1000
  */
 export async function findOverlap(
   domain: string,
-  tx: Pick<Transaction, 'holder' | 'holdersWithPrefix' | 'namesUsedByOthers'>,
+  tx: Pick<Transaction, 'holders' | 'holdersWithPrefix' | 'namesUsedByOthers'>,
   { accountId, platformDomain, spans }: { accountId: string; platformDomain: string; spans: NameSpans },
 ): Promise<'reserved' | 'in_use' | undefined> {
   const plain = domain.replace(/^\*\./, '')
@@ -30,10 +30,9 @@ export async function findOverlap(
 
   const used = await tx.namesUsedByOthers(accountId, { names, prefix, limit: 1 }, spans)
   if (used.length > 0) return 'in_use'
-  const isOfOther = (holder: { account: string } | undefined) =>
-    holder !== undefined && holder.account !== accountId
+  const isOfOther = (holder: { account: string }) => holder.account !== accountId
   for (const scope of NAME_SCOPES) {
-    for (const name of names) if (isOfOther(await tx.holder(scope, name))) return 'reserved'
+    if ([...(await tx.holders(scope, names)).values()].some(isOfOther)) return 'reserved'
     if ((await tx.holdersWithPrefix(scope, prefix, MAX_DESCENDANTS)).some(isOfOther)) return 'reserved'
   }
   return undefined

@@ -32,27 +32,19 @@ export function createReservations(options: { store: Store; domain: string }): R
   // From the local copy: agents also bind names while the database is unavailable.
   const { fallbackReader } = options.store
 
-  async function holderOf(name: string): Promise<Reservation | undefined> {
-    const holder = await fallbackReader.holder('domain', reverseLabels(name))
-    return holder && { id: holder.id, accountId: holder.account }
-  }
-
   return {
     isPlatformName: (host) => isPlatformName(host, domain),
 
     async domain(host) {
-      for (const name of coveringNames(host)) {
-        const holder = await holderOf(name)
-        if (holder !== undefined) return { ...holder, covers: true }
-      }
+      const covering = [...coveringNames(host)]
       const labels = host.replace(/^\*\./, '').split('.')
-      for (let from = 1; from < labels.length; from++) {
-        const parent = labels.slice(from).join('.')
-        if (parent === domain) return undefined
-        const holder = await holderOf(parent)
-        if (holder !== undefined) return { ...holder, covers: false }
-      }
-      return undefined
+      const parents = labels.slice(1).map((_, index) => labels.slice(index + 1).join('.'))
+      const end = parents.indexOf(domain)
+      const names = [...covering, ...(end === -1 ? parents : parents.slice(0, end))]
+      const holders = await fallbackReader.holders('domain', names.map(reverseLabels))
+      const index = names.findIndex((name) => holders.has(reverseLabels(name)))
+      const holder = holders.get(reverseLabels(names[index] ?? ''))
+      return holder && { id: holder.id, accountId: holder.account, covers: index < covering.length }
     },
 
     ownsDomain: (accountId, name) => ownsDomain(name, fallbackReader, accountId),
@@ -63,10 +55,8 @@ export function createReservations(options: { store: Store; domain: string }): R
     },
 
     async edgeAt(host, port = 443) {
-      for (const name of coveringNames(host))
-        if ((await fallbackReader.holder('hostport', `${reverseLabels(name)}:${port}`)) !== undefined)
-          return true
-      return false
+      const hostports = [...coveringNames(host)].map((name) => `${reverseLabels(name)}:${port}`)
+      return (await fallbackReader.holders('hostport', hostports)).size > 0
     },
   }
 }
@@ -74,24 +64,23 @@ export function createReservations(options: { store: Store; domain: string }): R
 /** Whether the account owns a name with all names below it: others can reserve none of them (`findOverlap`). */
 export async function ownsDomain(
   name: string,
-  reader: Pick<Reader, 'holder'>,
+  reader: Pick<Reader, 'holders'>,
   accountId: string,
 ): Promise<boolean> {
-  for (const reserved of owningNames(name))
-    if ((await reader.holder('domain', reverseLabels(reserved)))?.account === accountId) return true
-  return false
+  const holders = await reader.holders('domain', [...owningNames(name)].map(reverseLabels))
+  return [...holders.values()].some(({ account }) => account === accountId)
 }
 
 /** The account's reservation that covers the host, other than `exceptId`. */
 export async function findReservation(
   host: string,
-  reader: Pick<Reader, 'holder'>,
+  reader: Pick<Reader, 'holders'>,
   accountId: string,
   exceptId?: string,
 ): Promise<string | undefined> {
-  for (const name of coveringNames(host)) {
-    const holder = await reader.holder('domain', reverseLabels(name))
-    if (holder?.account === accountId && holder.id !== exceptId) return holder.id
-  }
-  return undefined
+  const names = [...coveringNames(host)].map(reverseLabels)
+  const holders = await reader.holders('domain', names)
+  return names
+    .map((name) => holders.get(name))
+    .find((holder) => holder?.account === accountId && holder.id !== exceptId)?.id
 }

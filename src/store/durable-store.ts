@@ -97,8 +97,11 @@ export async function createDurableStore(options: {
     inTransaction,
     beat,
     watch,
-    ...createReader(sql, vault),
-    fallbackReader: { ...createReader(fallbackSql, vault), scan: createScan(fallbackSql, vault) },
+    ...createReader(sql, engine.dialect, vault),
+    fallbackReader: {
+      ...createReader(fallbackSql, engine.dialect, vault),
+      scan: createScan(fallbackSql, vault),
+    },
     write: (author, work) =>
       queue.submit(async (callSql, group) => {
         const { dialect } = engine

@@ -1,5 +1,5 @@
 import type { DurableStore } from './durable-store.ts'
-import { requireLease } from './leases.ts'
+import { isLeased, requireLease } from './leases.ts'
 import type { Sql, SqlRecord } from './sql.ts'
 import type { CallSql } from './write-queue.ts'
 
@@ -145,7 +145,7 @@ const DELIVERY_COLUMNS = `${INSERT_COLUMNS.join(', ')}, dead_at, error`
 const ORPHANED = `destination NOT IN (SELECT id FROM resources WHERE kind = 'event_destinations')`
 
 /** Opens the event queue of a store. */
-export function openEventQueue({ engine, inTransaction }: DurableStore): EventQueue {
+export function openEventQueue({ engine, beat, inTransaction }: DurableStore): EventQueue {
   const { reader, dialect } = engine
   const { unnest } = dialect
 
@@ -157,13 +157,23 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
 
     add: (events, { now, limit }) => inTransaction((sql) => insert(sql, events, now, limit)),
 
-    addChanges: (events, { now, limit, from, to, lease }) =>
-      inTransaction(async (sql) => {
+    addChanges: (events, { now, limit, from, to, lease }) => {
+      if (events.length === 0 && from !== undefined)
+        return beat(
+          async (sql) =>
+            (await sql.run(
+              `UPDATE settings SET value = ? WHERE name = ? AND value = ?
+               AND EXISTS (SELECT 1 FROM leases WHERE name = ? AND fence = ? AND ${isLeased(dialect, 'leases')})`,
+              ...[String(to), CURSOR, String(from), lease.name, lease.fence],
+            )) > 0,
+        )
+      return inTransaction(async (sql) => {
         await requireLease(sql, dialect, lease)
         if (!(await moveCursor(sql, from, to))) return false
         await insert(sql, events, now, limit)
         return true
-      }),
+      })
+    },
 
     listDue: (destination, now, page) => listDue(reader, destination, now, page),
 

@@ -10,7 +10,7 @@ import {
 } from './name-claim-rules.ts'
 import { type ClaimBatch, NameClaimTables, type NameNode, type NameRelease } from './name-claim-tables.ts'
 import { CLAIM_LIST } from './name-use.ts'
-import type { Sql, SqlRecord } from './sql.ts'
+import { leaveToCommit, type Sql, type SqlRecord } from './sql.ts'
 
 /**
  * Which node holds which public name. A claim is one row and is valid while the lease of its node is, so that a node renews
@@ -65,7 +65,7 @@ export function openNameClaims(store: DurableStore): NameClaimRows {
           sql,
           dead.filter((id) => id !== node.id),
         )
-        await Promise.all([tables.writeClaims(sql, node, batch), tables.takeLease(sql, node)])
+        leaveToCommit(Promise.all([tables.writeClaims(sql, node, batch), tables.takeLease(sql, node)]))
         return { outcomes: batch.outcomes, lost: !alive.has(node.id) }
       }),
 

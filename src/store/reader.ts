@@ -1,5 +1,5 @@
 import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toReferrer, toRow } from './rows.ts'
-import type { Sql } from './sql.ts'
+import type { Dialect, Sql, SqlRecord } from './sql.ts'
 import type { Reader } from './store.ts'
 import type { Vault } from './vault.ts'
 
@@ -7,13 +7,14 @@ const GET = `SELECT ${ROW_VALUE_COLUMNS} FROM resources WHERE account = ? AND ki
 const FIRST_PAGE = `SELECT ${ROW_COLUMNS} FROM resources WHERE account = ? AND kind = ? ORDER BY id DESC LIMIT ?`
 const NEXT_PAGE = `SELECT ${ROW_COLUMNS} FROM resources WHERE account = ? AND kind = ? AND id < ? ORDER BY id DESC LIMIT ?`
 const HOLDER = 'SELECT account, kind, id FROM claims WHERE scope = ? AND name = ?'
+const HOLDERS = 'SELECT name, account, kind, id FROM claims WHERE scope = ? AND name IN'
 const HOLDERS_BELOW =
   'SELECT account, kind, id FROM claims WHERE scope = ? AND name >= ? AND name < ? ORDER BY name LIMIT ?'
 const REFERRERS =
   'SELECT account, kind, id, field, on_delete FROM refs WHERE target = ? ORDER BY id, field LIMIT ?'
 
 /** The reads of a request, each served by an index of the tables behind `sql`. */
-export function createReader(sql: Sql, vault: Vault): Reader {
+export function createReader(sql: Sql, { unnest }: Pick<Dialect, 'unnest'>, vault: Vault): Reader {
   return {
     async get(kind, account, id) {
       const values = (await sql.tuples(GET, account, kind, id))[0]
@@ -28,19 +29,24 @@ export function createReader(sql: Sql, vault: Vault): Reader {
     },
     async holder(scope, name) {
       const record = await sql.get(HOLDER, scope, name)
-      return record && { account: String(record.account), kind: String(record.kind), id: String(record.id) }
+      return record && toHolder(record)
+    },
+    async holders(scope, names) {
+      if (names.length === 0) return new Map()
+      const records = await sql.all(`${HOLDERS} (${unnest})`, scope, JSON.stringify(names))
+      return new Map(records.map((record) => [String(record.name), toHolder(record)]))
     },
     async holdersWithPrefix(scope, prefix, limit) {
       // Names are valid Unicode, so nothing sorts above the prefix followed by the highest code point.
       const records = await sql.all(HOLDERS_BELOW, scope, prefix, `${prefix}\u{10ffff}`, limit)
-      return records.map(({ account, kind, id }) => ({
-        account: String(account),
-        kind: String(kind),
-        id: String(id),
-      }))
+      return records.map(toHolder)
     },
     async referrers(id, limit) {
       return (await sql.all(REFERRERS, id, limit)).map(toReferrer)
     },
   }
+}
+
+function toHolder({ account, kind, id }: SqlRecord) {
+  return { account: String(account), kind: String(kind), id: String(id) }
 }

@@ -107,3 +107,8 @@ export interface Engine {
   checkSpace?(): Promise<void>
   close(): Promise<void>
 }
+
+/** Does not wait for statements: the commit fails if one of them does. */
+export function leaveToCommit(statements: MaybePromise<unknown>): void {
+  if (statements instanceof Promise) statements.catch(() => {})
+}

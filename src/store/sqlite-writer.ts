@@ -37,6 +37,8 @@ export class SqliteWriter extends SqliteConnection {
   #hasHead = false
   #hasSavepoint = false
   #failure: unknown
+  /** Of the calls before this one. */
+  #earlierFailure: unknown
 
   constructor({ file, durable, hasHighWaterMark }: SqliteWriterOptions) {
     super(openDatabase(file, durable))
@@ -88,11 +90,12 @@ export class SqliteWriter extends SqliteConnection {
     if (this.#hasSavepoint) this.run('RELEASE call')
     this.run('SAVEPOINT call')
     this.#hasSavepoint = true
+    this.#earlierFailure = this.#failure
   }
 
   rollbackToSavepoint(): void {
     this.run('ROLLBACK TO call')
-    this.#failure = undefined
+    this.#failure = this.#earlierFailure
   }
 
   /** Commits, unless a statement has failed that the caller had not waited for. Returns the size of the log. */

@@ -109,6 +109,11 @@ export interface Reader {
   ): Promise<Row<K>[]>
   /** The row that holds a unique name. */
   holder(scope: string, name: string): Promise<{ account: string; kind: string; id: string } | undefined>
+  /** The rows that hold any of these names, by name. */
+  holders(
+    scope: string,
+    names: readonly string[],
+  ): Promise<ReadonlyMap<string, { account: string; kind: string; id: string }>>
   /** The rows that hold names with this prefix, in ascending order of name. */
   holdersWithPrefix(
     scope: string,
@@ -124,6 +129,8 @@ export interface Reader {
 
 /** An atomic transaction. */
 export interface Transaction extends Reader {
+  /** Reads a row that is to be updated, and at the same time what its update needs. */
+  readonly getForUpdate: Reader['get']
   /** Throws `NameTaken` when another row holds a claim, `NoSuchTarget` when a referenced row is not in the same account. */
   insert(draft: Draft): Promise<Row>
   /** Replaces data, secrets, claims and references of an existing row. */

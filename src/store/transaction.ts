@@ -6,7 +6,14 @@ import type { NameListener, NameSpans } from './name-claim-rules.ts'
 import { type NameUseQuery, namesUsedByOthers, releaseName } from './name-use.ts'
 import { createReader } from './reader.ts'
 import { ROW_COLUMNS, secretsSealContext, toReferrer } from './rows.ts'
-import type { Dialect, Sql, SqlChange, SqlRecord, SqlValue } from './sql.ts'
+import {
+  type Dialect,
+  leaveToCommit,
+  type Sql,
+  type SqlChange,
+  type SqlRecord,
+  type SqlValue,
+} from './sql.ts'
 import {
   type AuditEntry,
   type AuditRecord,
@@ -46,21 +53,31 @@ export interface TransactionContext {
   readonly dialect: Pick<Dialect, 'unnest' | 'wallClock' | 'leaseClock'>
 }
 
+/** What a row holds beside its record. */
+interface HeldByRow {
+  readonly createdAt: number
+  readonly claims: readonly SqlRecord[]
+  readonly references: readonly SqlRecord[]
+}
+
 /** The writes of one call. Rows are written immediately; changes and the audit record join the group when the call succeeds. */
 export class CallTransaction implements Transaction {
   readonly #context: TransactionContext
   readonly #reader: Reader
   #revision: number
   readonly #changes: PendingChange[] = []
+  /** By id, of rows that were read to be updated. */
+  readonly #held = new Map<string, HeldByRow>()
   #audit: AuditRecord | undefined
 
   constructor(context: TransactionContext) {
     this.#context = context
-    this.#reader = createReader(context.sql, context.vault)
+    this.#reader = createReader(context.sql, context.dialect, context.vault)
     this.#revision = context.group.revision
     this.get = this.#reader.get
     this.list = this.#reader.list
     this.holder = this.#reader.holder
+    this.holders = this.#reader.holders
     this.holdersWithPrefix = this.#reader.holdersWithPrefix
     this.referrers = this.#reader.referrers
   }
@@ -68,6 +85,7 @@ export class CallTransaction implements Transaction {
   readonly get: Reader['get']
   readonly list: Reader['list']
   readonly holder: Reader['holder']
+  readonly holders: Reader['holders']
   readonly holdersWithPrefix: Reader['holdersWithPrefix']
   readonly referrers: Reader['referrers']
 
@@ -100,32 +118,41 @@ export class CallTransaction implements Transaction {
     return draftToRow(draft, revision, now)
   }
 
+  readonly getForUpdate: Reader['get'] = async (kind, account, id) => {
+    const [row, held] = await Promise.all([
+      this.get(kind, account, id),
+      this.#readHeld(id),
+      this.#readChain(account),
+    ])
+    if (row !== undefined) this.#held.set(id, { ...held, createdAt: row.createdAt })
+    return row
+  }
+
   async update(draft: Draft): Promise<Row> {
     const { sql } = this.#context
-    const existing = await sql.get(
-      'SELECT created_at FROM resources WHERE account = ? AND kind = ? AND id = ?',
-      draft.account,
-      draft.kind,
-      draft.id,
-    )
-    if (!existing) throw new NoSuchRow(draft.kind, draft.id)
-    const createdAt = existing.created_at as number
+    if (!this.#held.has(draft.id)) await this.getForUpdate(draft.kind, draft.account, draft.id)
+    const held = this.#held.get(draft.id)
+    if (held === undefined) throw new NoSuchRow(draft.kind, draft.id)
+    this.#held.delete(draft.id)
+    const { createdAt } = held
     const sealed = await this.#seal(draft)
     failpoint('store.update.sealed')
-    await this.#replaceClaims(draft)
+    await this.#replaceClaims(draft, held.claims)
     failpoint('store.update.claimed')
-    await this.#replaceReferences(draft)
+    await this.#replaceReferences(draft, held.references)
     failpoint('store.update.referenced')
     const data = JSON.stringify(draft.data)
     const revision = this.#recordChange('updated', draft, data, createdAt)
-    await sql.run(
-      'UPDATE resources SET data = ?, sealed = ?, revision = ? WHERE account = ? AND kind = ? AND id = ?',
-      data,
-      sealed,
-      revision,
-      draft.account,
-      draft.kind,
-      draft.id,
+    leaveToCommit(
+      sql.run(
+        'UPDATE resources SET data = ?, sealed = ?, revision = ? WHERE account = ? AND kind = ? AND id = ?',
+        data,
+        sealed,
+        revision,
+        draft.account,
+        draft.kind,
+        draft.id,
+      ),
     )
     failpoint('store.update.applied')
     return draftToRow(draft, revision, createdAt)
@@ -158,13 +185,8 @@ export class CallTransaction implements Transaction {
   async audit(entry: AuditEntry): Promise<void> {
     if (this.#audit)
       throw new Error('A call makes exactly one audit record, and this one has its record already.')
-    const { sql, group, auditKey, now } = this.#context
-    let head = group.chains.get(entry.account)
-    if (!head) {
-      head = await readChainHead(sql, entry.account)
-      group.chains.set(entry.account, head)
-    }
-    this.#audit = nextRecord(auditKey, head, entry, now)
+    const { auditKey, now } = this.#context
+    this.#audit = nextRecord(auditKey, await this.#readChain(entry.account), entry, now)
     failpoint('store.audit.recorded')
   }
 
@@ -196,6 +218,23 @@ export class CallTransaction implements Transaction {
     group.auditCount += 1
     group.chains.set(this.#audit.account, this.#audit)
     failpoint('store.call.finished')
+  }
+
+  /** The head of the audit chain of an account. */
+  async #readChain(account: string): Promise<ChainHead | undefined> {
+    const { sql, group } = this.#context
+    const head = group.chains.get(account) ?? (await readChainHead(sql, account))
+    group.chains.set(account, head)
+    return head
+  }
+
+  async #readHeld(id: string): Promise<Omit<HeldByRow, 'createdAt'>> {
+    const { sql } = this.#context
+    const [claims, references] = await Promise.all([
+      sql.all('SELECT scope, name FROM claims WHERE id = ?', id),
+      sql.all('SELECT field, target, on_delete FROM refs WHERE id = ?', id),
+    ])
+    return { claims, references }
   }
 
   #recordChange(
@@ -237,38 +276,31 @@ export class CallTransaction implements Transaction {
     for (const reference of targets) if (!sameAccount.has(reference.target)) throw new NoSuchTarget(reference)
   }
 
-  async #replaceClaims(draft: Draft): Promise<void> {
+  async #replaceClaims(draft: Draft, existing: readonly SqlRecord[]): Promise<void> {
     const { sql } = this.#context
     const key = ({ scope, name }: Claim | SqlRecord) => JSON.stringify([scope, name])
     const desired = new Map(draft.claims.map((claim) => [key(claim), claim]))
-    const existing = await sql.all('SELECT scope, name FROM claims WHERE id = ?', draft.id)
     const obsolete: SqlRecord[] = []
     for (const claim of existing) if (!desired.delete(key(claim))) obsolete.push(claim)
     const added = [...desired.values()]
     await this.#checkClaims(draft, added)
-    for (const claim of obsolete) {
-      await sql.run('DELETE FROM claims WHERE scope = ? AND name = ?', claim.scope!, claim.name!)
-    }
-    if (added.length > 0) await sql.apply(claimRows(draft, added))
+    for (const claim of obsolete)
+      leaveToCommit(sql.run('DELETE FROM claims WHERE scope = ? AND name = ?', claim.scope!, claim.name!))
+    if (added.length > 0) leaveToCommit(sql.apply(claimRows(draft, added)))
   }
 
-  async #replaceReferences(draft: Draft): Promise<void> {
+  async #replaceReferences(draft: Draft, existing: readonly SqlRecord[]): Promise<void> {
     const { sql } = this.#context
     const key = (...parts: SqlValue[]) => JSON.stringify(parts)
     const desired = new Map(draft.references.map((ref) => [key(ref.field, ref.target, ref.onDelete), ref]))
-    const existing = await sql.all('SELECT field, target, on_delete FROM refs WHERE id = ?', draft.id)
     const obsolete = existing.filter((ref) => !desired.delete(key(ref.field!, ref.target!, ref.on_delete!)))
     const added = [...desired.values()]
     await this.#checkTargets(draft, added)
-    for (const ref of obsolete) {
-      await sql.run(
-        'DELETE FROM refs WHERE id = ? AND field = ? AND target = ?',
-        draft.id,
-        ref.field!,
-        ref.target!,
+    for (const { field, target } of obsolete)
+      leaveToCommit(
+        sql.run('DELETE FROM refs WHERE id = ? AND field = ? AND target = ?', draft.id, field!, target!),
       )
-    }
-    if (added.length > 0) await sql.apply(referenceRows(draft, added))
+    if (added.length > 0) leaveToCommit(sql.apply(referenceRows(draft, added)))
   }
 
   async #recordDeletion({ account, kind, id }: { account: string; kind: string; id: string }): Promise<void> {

@@ -4,7 +4,16 @@ import type { MaybePromise } from '../base/maybe-promise.ts'
 import { auditChanges } from './audit.ts'
 import { CHANGE_COLUMNS } from './changes.ts'
 import { beginEpoch } from './history.ts'
-import type { Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
+import {
+  type Engine,
+  type Head,
+  leaveToCommit,
+  type Sql,
+  type SqlChange,
+  type SqlRecord,
+  type SqlValue,
+  type WriteTransaction,
+} from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 import type { CommitGroup } from './transaction.ts'
 
@@ -198,9 +207,7 @@ async function finishGroup(
   if (revision > transaction.head.revision || auditCount > transaction.head.audits) {
     writes.push({ text: 'UPDATE head SET revision = ?, audits = ?', values: [revision, auditCount] })
   }
-  const applied = transaction.apply(...writes)
-  // A failure of these statements also fails the commit.
-  if (applied instanceof Promise) applied.catch(() => {})
+  leaveToCommit(transaction.apply(...writes))
   failpoint('store.group.gathered')
   await transaction.commit(announced || revision > transaction.head.revision)
 }
