@@ -9,6 +9,9 @@ import { createTestDatabase } from '../../test/support/postgres.ts'
 import { startRelay } from '../../test/support/relay.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
+import { silentLog } from '../base/log.ts'
+import { readHead } from './changes.ts'
+import { type HistoryLoss, HistoryWatch } from './history.ts'
 import { type DurableStore, openStore } from './index.ts'
 import { ACCOUNT, draft, put, recorder, write } from './testing/fixtures.ts'
 
@@ -97,6 +100,32 @@ test('a follower that has seen lost revisions reads everything again, also once 
   assert.equal(told[0]!.revisions, 2)
   assert.match(String(told[0]!.since), /^\d{4}-\d\d-\d\dT/)
   assert.equal(losses.length, 1)
+})
+
+test('readers of one process that notice a loss one after the other, with writers in between, tell of it once', async (t) => {
+  const database = await createDatabase(t)
+  const { store } = await database.open()
+  await put(store, draft())
+  await database.mark()
+  await put(store, draft())
+  const sql = store.engine.reader
+  const position = await readHead(sql)
+  await database.failOver()
+  const losses: HistoryLoss[] = []
+  const watch = new HistoryWatch(silentLog)
+  watch.onLoss((loss) => losses.push(loss))
+
+  const heads = []
+  for (let count = 0; count < 2; count++) {
+    const { store: writer } = await database.open()
+    await putSoon(writer)
+    heads.push(await readHead(sql))
+    assert.equal(await watch.continues(sql, position, heads.at(-1)!), false)
+  }
+
+  assert.notEqual(heads[0]!.history, heads[1]!.history)
+  assert.equal(losses.length, 1)
+  assert.equal(losses[0]!.revisions, 1)
 })
 
 test('a node that was down while its database lost revisions finds that its copy has them', async (t) => {

@@ -71,7 +71,8 @@ export class HistoryWatch {
     const seen = this.#latest?.history === position.history ? this.#latest : position
     const end = await findEnd(sql, position, head)
     if (end !== undefined && position.revision <= end) return true
-    const fact = `${position.history} ${head.history} ${end}`
+    // Not the history that the database has now: writers begin others before every reader has noticed.
+    const fact = `${position.history} ${end}`
     if (this.#reported !== fact) {
       this.#reported = fact
       this.#report({
