@@ -5,11 +5,10 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Backoff } from '../../src/agent/connect/backoff.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { Secret } from '../../src/base/secret.ts'
-import { connectAgentSession } from '../../src/protocol/index.ts'
+import { connectLightAgent } from '../support/light-agents.ts'
 
 const [host = '', port, caFile = '', authtoken = '', count] = process.argv.slice(2)
-const ca = readFileSync(caFile, 'utf8')
+const server = { host, port: Number(port), ca: readFileSync(caFile, 'utf8') }
 let online = 0
 
 const report = (change: number) => {
@@ -20,32 +19,16 @@ const report = (change: number) => {
 async function runAgent(): Promise<void> {
   // The backoff of an agent on another machine than the server (docs/protocol.md).
   const backoff = new Backoff({ clock: systemClock })
-  let [clientId, cookie] = ['', '']
+  let previous = { clientId: '', cookie: '' }
   for (;;) {
     const closed = Promise.withResolvers<void>()
     try {
-      const session = await connectAgentSession({
-        host,
-        port: Number(port),
-        servername: 'localhost',
-        ca,
-        identity: {
-          authtoken: new Secret(authtoken),
-          clientId,
-          cookie,
-          version: '0.0.0',
-          userAgent: 'light-agent/0.0.0',
-          clientType: 'light-agent',
-          os: 'linux',
-          arch: 'x64',
-          commands: { restart: 'no', stop: 'no', update: 'no' },
-        },
-        onProxy: (_header, stream) => stream.reset(),
-        onCommand: async () => {},
+      const session = await connectLightAgent(server, authtoken, {
+        previous,
         onClose: () => closed.resolve(),
       })
-      clientId = session.authResponse.ClientId ?? clientId
-      cookie = session.authResponse.Extra?.Cookie ?? cookie
+      const { ClientId, Extra } = session.authResponse
+      previous = { clientId: ClientId ?? previous.clientId, cookie: Extra?.Cookie ?? previous.cookie }
       backoff.reset()
       report(1)
       await closed.promise

@@ -20,6 +20,8 @@ export interface PostgresServer {
   /** Ends all its processes at once, like a crash of the machine's software. */
   kill(): Promise<void>
   start(): Promise<void>
+  /** Runs a statement as the superuser; returns the rows. */
+  query(statement: string): Promise<pg.QueryResult['rows']>
   /** Stops it and removes its files. */
   dispose(): Promise<void>
 }
@@ -34,7 +36,7 @@ export async function createTestDatabase(
   const { url, dataDir } = await shared
   const name = `test_${randomBytes(8).toString('hex')}`
   await execute(url, `CREATE DATABASE ${name}`)
-  t.after(() => execute(url, `DROP DATABASE ${name} WITH (FORCE)`))
+  t.after(async () => void (await execute(url, `DROP DATABASE ${name} WITH (FORCE)`)))
   const databaseUrl = new URL(url)
   databaseUrl.pathname = `/${name}`
   return { url: databaseUrl.href, dataDir }
@@ -55,19 +57,37 @@ async function openSharedServer(): Promise<{ url: string; dataDir: string | unde
   return server
 }
 
-async function execute(url: string, statement: string): Promise<void> {
+async function execute(url: string, statement: string): Promise<pg.QueryResult['rows']> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
   try {
-    await client.query(statement)
+    return (await client.query(statement)).rows
   } finally {
     await client.end()
   }
 }
 
 /** Starts a separate server, for tests that stop it or change its settings. */
-export async function startPostgres(
+export function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+  const options = ['-U', 'adit', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8']
+  return startOnDirectory('initdb', options, settings)
+}
+
+/**
+ * Starts a standby that streams from the primary at this port. It accepts no writes until it is promoted:
+ * `SELECT pg_promote()`.
+ */
+export function startStandby(primaryPort: number): Promise<PostgresServer> {
+  const source = `host=127.0.0.1 port=${primaryPort} user=adit application_name=standby`
+  const options = ['-d', source, '--write-recovery-conf', '--checkpoint=fast', '--no-sync']
+  return startOnDirectory('pg_basebackup', options)
+}
+
+/** Starts a server on a directory that a program of PostgreSQL makes. */
+async function startOnDirectory(
+  program: string,
+  programOptions: readonly string[],
   settings: Readonly<Record<string, string>> = {},
 ): Promise<PostgresServer> {
   const root = mkdtempSync(join(tmpdir(), 'adit-postgres-'))
@@ -75,11 +95,12 @@ export async function startPostgres(
   const port = await findFreePorts(1)
   const user = postgresUser()
   if (user) chownSync(root, user.uid, user.gid)
-  execFileSync(
-    join(findBinaries(), 'initdb'),
-    ['-D', dataDir, '-U', 'adit', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'],
-    { ...user, stdio: 'ignore', cwd: root },
-  )
+  // Not synchronously: the relay of a standby may be in this process.
+  const making = spawn(join(findBinaries(), program), ['-D', dataDir, ...programOptions], {
+    ...{ ...user, stdio: ['ignore', 'ignore', 'inherit'], cwd: root },
+  })
+  const [code] = await once(making, 'exit')
+  if (code !== 0) throw new Error(`${program} failed with exit code ${code}.`)
   const options = {
     port: String(port),
     listen_addresses: '127.0.0.1',
@@ -116,7 +137,7 @@ export async function startPostgres(
       }
     },
     async stop() {
-      if (!child || child.exitCode !== null) return
+      if (!child || child.exitCode !== null || child.signalCode !== null) return
       const ended = once(child, 'exit')
       child.ref()
       // Fast shutdown: closes connections, loses nothing.
@@ -131,6 +152,7 @@ export async function startPostgres(
       for (const pid of processes.trim().split(' ')) process.kill(Number(pid), 'SIGKILL')
       await ended
     },
+    query: (statement) => execute(url, statement),
     async dispose() {
       await server.stop()
       rmSync(root, { recursive: true, force: true })

@@ -8,19 +8,23 @@ import { type ServerProcess, startServerProcess } from './server-process.ts'
 import { requestHost, startLoad } from './steady-load.ts'
 import { createTempDir } from './temp-dir.ts'
 
-/** Server processes on one database, each of which can be restarted. */
-export async function startNodes(t: TestContext, count: number) {
+/** Server processes on one database, by default one of their own, each of which can be restarted. */
+export async function startNodes(
+  t: TestContext,
+  count: number,
+  urlOf?: (index: number) => string,
+  moreFlags: readonly string[] = [],
+) {
   const dirs = Array.from({ length: count }, createTempDir)
-  const databaseFlags = ['--database-url', (await createTestDatabase(t)).url]
-  const flags = [...databaseFlags, '--master-key-file', join(dirs[0]!, 'master.key')]
+  const { url } = urlOf === undefined ? await createTestDatabase(t) : { url: '' }
   const nodes: ServerProcess[] = []
-  for (const dir of dirs) nodes.push(await startServerProcess(t, dir, flags))
-  return {
-    nodes,
-    start: async (index: number) => {
-      nodes[index] = await startServerProcess(t, dirs[index]!, flags)
-    },
+  const start = async (index: number) => {
+    const databaseUrl = urlOf?.(index) ?? url
+    const flags = ['--database-url', databaseUrl, '--master-key-file', join(dirs[0]!, 'master.key')]
+    nodes[index] = await startServerProcess(t, dirs[index]!, [...flags, ...moreFlags])
   }
+  for (const index of dirs.keys()) await start(index)
+  return { nodes, start }
 }
 
 /** The port of a server's plain HTTP listener. */
