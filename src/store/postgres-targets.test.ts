@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { eventually } from '../../test/support/eventually.ts'
-import { startPostgres } from '../../test/support/postgres.ts'
+import { enableTls, startPostgres } from '../../test/support/postgres.ts'
+import { createTempDir } from '../../test/support/temp-dir.ts'
 import { createTestCa } from '../../test/support/test-ca.ts'
 import { silentLog } from '../base/log.ts'
 import { StoreUnavailable, UnsupportedDatabase } from './index.ts'
@@ -71,25 +71,11 @@ test('the modes of TLS mean what libpq says they mean, and nothing warns', async
   const onWarning = (warning: Error) => warnings.push(warning)
   process.on('warning', onWarning)
   t.after(() => process.off('warning', onWarning))
-  const dir = mkdtempSync(join(tmpdir(), 'adit-test-tls-'))
-  t.after(() => rmSync(dir, { recursive: true }))
-  chmodSync(dir, 0o755)
   const ca = await createTestCa()
-  const { cert, key } = await ca.issue('localhost')
-  const files = { cert: join(dir, 'cert.pem'), key: join(dir, 'key.pem'), ca: join(dir, 'ca.pem') }
-  writeFileSync(files.cert, cert)
-  writeFileSync(files.ca, ca.caPem)
-  writeFileSync(files.key, key, { mode: 0o600 })
+  const caFile = join(createTempDir(), 'ca.pem')
+  writeFileSync(caFile, ca.caPem)
   const server = await startServer(t)
-  const { uid, gid } = statSync(server.dataDir)
-  chownSync(files.key, uid, gid)
-  await execute(
-    server.url,
-    'ALTER SYSTEM SET ssl = on',
-    `ALTER SYSTEM SET ssl_cert_file = '${files.cert}'`,
-    `ALTER SYSTEM SET ssl_key_file = '${files.key}'`,
-    'SELECT pg_reload_conf()',
-  )
+  await enableTls(server, await ca.issue('localhost'))
   const connect = async (host: string, query: string): Promise<string> => {
     const engine = new PostgresEngine(`postgres://adit@${host}:${server.port}/postgres?${query}`, silentLog)
     try {
@@ -108,7 +94,7 @@ test('the modes of TLS mean what libpq says they mean, and nothing warns', async
     'the server uses TLS',
   )
 
-  const root = `sslrootcert=${encodeURIComponent(files.ca)}`
+  const root = `sslrootcert=${encodeURIComponent(caFile)}`
   const results: [host: string, query: string, result: string][] = [
     ['localhost', 'sslmode=disable', 'false'],
     ['localhost', 'sslmode=allow', 'true'],

@@ -1,13 +1,15 @@
 // Many minimal agents in one process: one session each, reconnected with the agent's backoff.
-//   node test/long/light-agents.ts HOST PORT CA_FILE AUTHTOKEN COUNT
+//   node test/long/light-agents.ts HOST PORT CA_FILE AUTHTOKEN COUNT [DOMAIN]
+// With a domain, each binds a name of its own below it.
 // Prints the number of agents online whenever it changes.
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Backoff } from '../../src/agent/connect/backoff.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import type { AgentSession } from '../../src/protocol/index.ts'
 import { connectLightAgent } from '../support/light-agents.ts'
 
-const [host = '', port, caFile = '', authtoken = '', count] = process.argv.slice(2)
+const [host = '', port, caFile = '', authtoken = '', count, domain] = process.argv.slice(2)
 const server = { host, port: Number(port), ca: readFileSync(caFile, 'utf8') }
 let online = 0
 
@@ -16,7 +18,7 @@ const report = (change: number) => {
   process.stdout.write(`${online}\n`)
 }
 
-async function runAgent(): Promise<void> {
+async function runAgent(index: number): Promise<void> {
   // The backoff of an agent on another machine than the server (docs/protocol.md).
   const backoff = new Backoff({ clock: systemClock })
   let previous = { clientId: '', cookie: '' }
@@ -29,6 +31,7 @@ async function runAgent(): Promise<void> {
       })
       const { ClientId, Extra } = session.authResponse
       previous = { clientId: ClientId ?? previous.clientId, cookie: Extra?.Cookie ?? previous.cookie }
+      if (domain !== undefined) await bind(session, `agent-${index}.${domain}`)
       backoff.reset()
       report(1)
       await closed.promise
@@ -40,4 +43,13 @@ async function runAgent(): Promise<void> {
   }
 }
 
-await Promise.all(Array.from({ length: Number(count) }, runAgent))
+async function bind(session: AgentSession, name: string): Promise<void> {
+  try {
+    await session.bind({ Proto: 'http', Opts: { Domain: name } })
+  } catch (error) {
+    session.close()
+    throw error
+  }
+}
+
+await Promise.all(Array.from({ length: Number(count) }, (_, index) => runAgent(index)))

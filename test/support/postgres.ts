@@ -1,7 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -9,6 +18,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { TIMEOUT_MS } from './eventually.ts'
 import { findFreePorts } from './free-ports.ts'
+import type { TlsIdentity } from './test-ca.ts'
 
 /** A temporary PostgreSQL server in its own directory. */
 export interface PostgresServer {
@@ -20,8 +30,6 @@ export interface PostgresServer {
   /** Ends all its processes at once, like a crash of the machine's software. */
   kill(): Promise<void>
   start(): Promise<void>
-  /** Runs a statement as the superuser; returns the rows. */
-  query(statement: string): Promise<pg.QueryResult['rows']>
   /** Stops it and removes its files. */
   dispose(): Promise<void>
 }
@@ -57,7 +65,8 @@ async function openSharedServer(): Promise<{ url: string; dataDir: string | unde
   return server
 }
 
-async function execute(url: string, statement: string): Promise<pg.QueryResult['rows']> {
+/** Runs a statement on a connection of its own; returns the rows. */
+export async function execute(url: string, statement: string): Promise<pg.QueryResult['rows']> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
@@ -152,7 +161,6 @@ async function startOnDirectory(
       for (const pid of processes.trim().split(' ')) process.kill(Number(pid), 'SIGKILL')
       await ended
     },
-    query: (statement) => execute(url, statement),
     async dispose() {
       await server.stop()
       rmSync(root, { recursive: true, force: true })
@@ -160,6 +168,22 @@ async function startOnDirectory(
   }
   await server.start()
   return server
+}
+
+/** Lets a server accept TLS with this certificate; new connections meet it. */
+export async function enableTls({ url, dataDir }: PostgresServer, { cert, key }: TlsIdentity): Promise<void> {
+  const { uid, gid } = statSync(dataDir)
+  // The default names of the settings, in the data directory.
+  for (const [name, text] of [
+    ['server.crt', cert],
+    ['server.key', key],
+  ] as const) {
+    const file = join(dataDir, name)
+    writeFileSync(file, text, { mode: 0o600 })
+    chownSync(file, uid, gid)
+  }
+  await execute(url, 'ALTER SYSTEM SET ssl = on')
+  await execute(url, 'SELECT pg_reload_conf()')
 }
 
 /** The server programs refuse to run as root. */

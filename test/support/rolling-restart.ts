@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { portOf, startAgent } from './agents.ts'
@@ -19,8 +20,9 @@ export async function startNodes(
   const { url } = urlOf === undefined ? await createTestDatabase(t) : { url: '' }
   const nodes: ServerProcess[] = []
   const start = async (index: number) => {
-    const databaseUrl = urlOf?.(index) ?? url
-    const flags = ['--database-url', databaseUrl, '--master-key-file', join(dirs[0]!, 'master.key')]
+    const urlFile = join(createTempDir(), 'database-url')
+    writeFileSync(urlFile, urlOf?.(index) ?? url, { mode: 0o600 })
+    const flags = ['--database-url-file', urlFile, '--master-key-file', join(dirs[0]!, 'master.key')]
     nodes[index] = await startServerProcess(t, dirs[index]!, [...flags, ...moreFlags])
   }
   for (const index of dirs.keys()) await start(index)
