@@ -222,9 +222,15 @@ test("the operator's files are served for the names that they are for, to client
   const pemOf = async (served: ReturnType<typeof lookup.forClient>) => (await served)?.certPem
 
   for (const name of [base, `any.${base}`]) assert.equal(await pemOf(lookup.forClient(name)), 'file', name)
-  assert.equal(await pemOf(lookup.forAgent(`tunnel.${base}`)), 'file')
+  for (const name of [base, `connect.${base}`, `tunnel.${base}`])
+    assert.equal(await pemOf(lookup.forAgent(name)), 'file', name)
   assert.equal(await pemOf(wildcardOnly.forClient(`any.${base}`)), 'file')
-  for (const served of [lookup.forClient(`a.b.${base}`), lookup.forAgent(base), wildcardOnly.forClient(base)])
+  assert.equal(await pemOf(wildcardOnly.forAgent(`connect.${base}`)), 'file')
+  for (const served of [
+    lookup.forClient(`a.b.${base}`),
+    wildcardOnly.forAgent(base),
+    wildcardOnly.forClient(base),
+  ])
     assert.notEqual(await pemOf(served), 'file')
   assert.equal(await pemOf(lookup.forClient(`shop.${base}`)), 'pem of cert_1')
 })

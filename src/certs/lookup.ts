@@ -44,8 +44,7 @@ export class CertificateSelector {
       const certificate = this.#certificateOf(domain, name)
       if (certificate !== undefined) return certificate
     }
-    if (name === base || parentOf(name) === base)
-      return this.#platformCertificate(name) ?? this.#leaves.get([base, `*.${base}`])
+    if (this.#isPlatformName(name)) return this.#platformCertificate(name)
     const isServed = domains.length > 0 || (isHostName(name) && this.#isBound(name))
     if (isServed)
       return this.#privateLeaf(domains[0]?.domain === name ? name : (parentWildcard(name, domains) ?? name))
@@ -53,30 +52,30 @@ export class CertificateSelector {
   }
 
   /**
-   * The certificate served to an agent: that of the agent ingress it connects to, or the platform's. `connect.<domain>` and
-   * the domain itself always use the private root, for agents configured to trust it (decision 61); other names below the
-   * domain use the public certificate once there is one. Undefined for any other name.
+   * The certificate served to an agent: that of the agent ingress it connects to, or the platform's, which is public once
+   * there is a public one (decision 61). Undefined for any other name.
    */
   forAgent(serverName: string): MaybePromise<ServedCertificate | undefined> {
     const name = normalizeName(serverName)
-    const { base } = this.#inventory
     const ingress = this.#inventory.ingressByName(name)
     if (ingress !== undefined)
       return (
         this.#issuedCertificate(ingress.id, name) ??
         this.#leaves.get([ingress.domain, ...ingress.regionDomains])
       )
-    const platformLeaf = () => this.#leaves.get([base, `*.${base}`])
-    if (name === base || name === `connect.${base}`) return platformLeaf()
-    return parentOf(name) === base ? (this.#platformCertificate(name) ?? platformLeaf()) : undefined
+    return this.#isPlatformName(name) ? this.#platformCertificate(name) : undefined
   }
 
-  /** The public certificate for the platform's domain or a name one label below it: the operator's files come first. */
-  #platformCertificate(name: string): ServedCertificate | undefined {
+  #isPlatformName(name: string): boolean {
+    return name === this.#inventory.base || parentOf(name) === this.#inventory.base
+  }
+
+  /** For the platform's domain or a name one label below it: the operator's files, an issued certificate or a private leaf. */
+  #platformCertificate(name: string): MaybePromise<ServedCertificate | undefined> {
     const { base } = this.#inventory
     const file = this.#files?.current
     if (file?.names.includes(name === base ? base : `*.${base}`)) return file
-    return this.#issuedCertificate(PLATFORM)
+    return this.#issuedCertificate(PLATFORM) ?? this.#leaves.get([base, `*.${base}`])
   }
 
   /** The certificate of a reserved domain for a name it covers. */

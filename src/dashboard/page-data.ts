@@ -70,7 +70,7 @@ export interface PlatformInfo {
   readonly http_url: string | null
   readonly https_url: string | null
   readonly tcp_host: string
-  /** Where agents and SSH clients connect; null when the listener is off. */
+  /** Where agents and SSH clients on other machines connect; null when the listener is off. */
   readonly agent_addr: string | null
   readonly ssh_addr: string | null
   /** Whether certificates are obtained automatically. */

@@ -1,4 +1,5 @@
-import { joinHostPort, publicUrl } from '../base/hostport.ts'
+import { isIP } from 'node:net'
+import { joinHostPort, parseHostPort, publicUrl } from '../base/hostport.ts'
 import { isLocalDomain } from '../base/local-domain.ts'
 import { BINDING_INGRESS_LABEL } from '../naming/index.ts'
 import type { PublicAddress } from '../sessions/index.ts'
@@ -19,7 +20,7 @@ export class PlatformAddresses implements PublicAddress {
   #httpPort = 0
   #httpsPort = 0
   #isBound = { http: false, https: false }
-  /** `host:port`; null while the listener is not bound. */
+  /** `host:port`, for programs on this machine; null while the listener is not bound. */
   agent: string | null = null
   ssh: string | null = null
 
@@ -90,12 +91,35 @@ export class PlatformAddresses implements PublicAddress {
       : undefined
   }
 
-  /** The address agents dial: the operator's setting, or the bound address unless that is a wildcard. */
+  /** The address of this node for agents of another: the operator's setting, or the bound address unless that is a wildcard. */
   get agentDial(): string | undefined {
     const { agentPublicAddr } = this.#settings
     if (agentPublicAddr === false || this.agent === null) return undefined
     if (agentPublicAddr !== undefined) return agentPublicAddr
-    return /^(0\.0\.0\.0|\[?::\]?):/.test(this.agent) ? undefined : this.agent
+    return isWildcard(this.agent) ? undefined : this.agent
+  }
+
+  /** The address that people are told for agents, under which the platform's certificate is served (decision 61). */
+  get publicAgent(): string | null {
+    const { agentPublicAddr } = this.#settings
+    const configured = agentPublicAddr ? parseHostPort(agentPublicAddr) : undefined
+    // No public certificate is for an IP address.
+    const isNamed = configured && isIP(configured.host) === 0 && !configured.host.startsWith('[')
+    const host = isNamed ? configured.host : `connect.${this.domain}`
+    return this.#publicAddress(host, this.agent, configured?.port)
+  }
+
+  /** The address that people are told for `ssh -R`. */
+  get publicSsh(): string | null {
+    return this.#publicAddress(this.domain, this.ssh)
+  }
+
+  /** The host on a public domain; on a local one, where every name leads to this machine, the bound address. */
+  #publicAddress(host: string, bound: string | null, publicPort?: number): string | null {
+    const port = publicPort ?? parseHostPort(bound ?? '')?.port
+    if (bound === null || port === undefined) return null
+    if (!isLocalDomain(this.domain)) return joinHostPort(host, port)
+    return isWildcard(bound) ? joinHostPort('localhost', port) : bound
   }
 
   setApi({ host }: ListenerAddress, port: number): void {
@@ -122,3 +146,5 @@ export class PlatformAddresses implements PublicAddress {
     this.#httpsPort = https ?? this.#settings.httpsAddr?.port ?? 443
   }
 }
+
+const isWildcard = (address: string) => /^(0\.0\.0\.0|\[?::\]?):/.test(address)

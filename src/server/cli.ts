@@ -85,8 +85,9 @@ function formatWelcome(
   if (isPublic) lines.push(`  Dashboard           ${credentials.dashboard_url}`)
   if (credentials.http_url !== null) lines.push(`  Public HTTP         ${credentials.http_url}`)
   if (credentials.https_url !== null) lines.push(`  Public HTTPS        ${credentials.https_url}`)
-  if (credentials.agent_addr !== null) lines.push(`  Agents              ${credentials.agent_addr}`)
-  if (credentials.ssh_addr !== null) lines.push(`  SSH gateway         ${credentials.ssh_addr}`)
+  const { public_agent_addr, public_ssh_addr } = credentials
+  if (public_agent_addr !== null) lines.push(`  Agents              ${public_agent_addr}`)
+  if (public_ssh_addr !== null) lines.push(`  SSH gateway         ${public_ssh_addr}`)
   if (createdAccount !== undefined)
     lines.push('', ...formatFirstStart(createdAccount, credentials, settings, link))
   if (credentials.https_url !== null && isLocalDomain(settings.domain) && !isRootTrusted(credentials.ca_file))

@@ -10,10 +10,14 @@ export interface CredentialsFile {
   readonly api_key: string | null
   readonly authtoken: string | null
   readonly agent_addr: string | null
+  /** Where agents on other machines connect. */
+  readonly public_agent_addr: string | null
   readonly ca_file: string
   readonly http_url: string | null
   readonly https_url: string | null
   readonly ssh_addr: string | null
+  /** Where SSH clients on other machines connect. */
+  readonly public_ssh_addr: string | null
 }
 
 function credentialsPath(dataDir: string): string {

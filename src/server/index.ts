@@ -102,10 +102,12 @@ async function publishCredentials({
     api_key: createdAccount?.apiKey.reveal() ?? previous?.api_key ?? null,
     authtoken: createdAccount?.authtoken.reveal() ?? previous?.authtoken ?? null,
     agent_addr: isGateway ? addresses.agent : (previous?.agent_addr ?? null),
+    public_agent_addr: isGateway ? addresses.publicAgent : (previous?.public_agent_addr ?? null),
     ca_file: caFile,
     http_url: http_url ?? null,
     https_url: https_url ?? null,
     ssh_addr: isGateway ? addresses.ssh : (previous?.ssh_addr ?? null),
+    public_ssh_addr: isGateway ? addresses.publicSsh : (previous?.public_ssh_addr ?? null),
   }
   await writeCredentialsFile(settings.dataDir, credentials).catch((err: unknown) => {
     // New secrets are stored nowhere else in clear text; on later starts only addresses are lost, and those are printed.

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { connect as tlsConnect } from 'node:tls'
 import { promisify } from 'node:util'
 import { connect } from '../../src/agent/index.ts'
 import { cleanEnv } from '../../src/agent/testing/program.ts'
@@ -55,9 +57,9 @@ async function startServerWithPebble(
   return { server, pebble, rootFile: join(dir, 'root.pem') }
 }
 
-test('curl and openssl accept the certificates of the edge with only the ACME directory configured', async (t) => {
+test('curl, openssl and agents accept the certificates of the server with only the ACME directory configured', async (t) => {
   const { server, rootFile } = await startServerWithPebble(t)
-  const { api_url, api_key, https_url } = server.credentials
+  const { api_url, api_key, https_url, agent_addr, public_agent_addr } = server.credentials
   const { port } = new URL(https_url!)
   const createResponse = await fetch(`${api_url}/reserved_domains`, {
     method: 'POST',
@@ -85,6 +87,13 @@ test('curl and openssl accept the certificates of the edge with only the ACME di
   const result = await openssl
 
   assert.match(result.stdout, /Verify return code: 0 \(ok\)/)
+  const agentPort = Number(agent_addr!.split(':')[1])
+  assert.equal(public_agent_addr, `connect.adit.test:${agentPort}`)
+  for (const servername of ['connect.adit.test', 'adit.test', 'tunnel.adit.test']) {
+    const socket = tlsConnect({ port: agentPort, servername, ca: await readFile(rootFile) })
+    await once(socket, 'secureConnect')
+    socket.destroy()
+  }
 })
 
 test('with --dns-provider, curl accepts the name of a new tunnel without a name server of our own', async (t) => {

@@ -33,7 +33,7 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
   ],
   'config add-api-key': [['adit config add-api-key KEY', 'save the key for adit api']],
   'config add-connect-url': [
-    ['adit config add-connect-url tunnel.example.com:4443', 'use the server at this address'],
+    ['adit config add-connect-url connect.tunnels.example.com:4443', 'use the server at this address'],
   ],
   'config check': [
     ['adit config check', 'check the default file'],

@@ -2,13 +2,15 @@ import { lookup, Resolver } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls'
+import { isWithin } from '../../base/domain.ts'
 import { describeFileError } from '../../base/file-error.ts'
-import { joinHostPort } from '../../base/hostport.ts'
+import { isHostName, joinHostPort } from '../../base/hostport.ts'
+import { isLocalDomain } from '../../base/local-domain.ts'
 import { describeNetworkError } from '../../base/network-error.ts'
 import { hideUrlSecrets } from '../../base/url-secrets.ts'
 import { ConfigError } from '../config/error.ts'
-import type { ServerLocation } from './location.ts'
+import type { Address, ServerLocation } from './location.ts'
 import { toServerName } from './location.ts'
 import { openThroughProxy, type ProxyServer } from './proxy.ts'
 
@@ -69,11 +71,13 @@ export async function dialServer(
       hop.peer = serverPeer(location)
     }
     const crl = settings.crl === undefined ? undefined : await readCrl(settings.crl, abort)
-    const name = toServerName(host)
+    const name = location.announcedUnder ?? toServerName(host)
     hop.inTlsHandshake = true
     return startTls(socket, {
       host, // IP addresses are checked against the certificate as well.
       ...(name === undefined ? {} : { servername: name }),
+      checkServerIdentity: (checked, certificate) =>
+        checkServerIdentity(checked, certificate) && checkServerIdentity(host, certificate),
       ...(location.cas === undefined ? {} : { ca: location.cas }),
       ...(crl === undefined ? {} : { crl }),
       minVersion: 'TLSv1.2',
@@ -173,12 +177,27 @@ async function connectPeer(
   })
 }
 
+/** An untrusted certificate, with the names that it is for. */
+interface CertificateError extends NodeJS.ErrnoException {
+  certificateNames?: readonly string[]
+}
+
 function startTls(socket: Socket, options: ConnectionOptions): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    const tlsSocket = connectTls({ ...options, socket })
+    // Checked below, where the certificate can still be read.
+    const tlsSocket = connectTls({ ...options, socket, rejectUnauthorized: false })
     tlsSocket.once('error', reject)
     tlsSocket.once('close', () => reject(new Error('The connection was closed during the TLS handshake.')))
     tlsSocket.once('secureConnect', () => {
+      if (!tlsSocket.authorized) {
+        const code = String(tlsSocket.authorizationError)
+        const { subjectaltname = '' } = tlsSocket.getPeerCertificate()
+        const certificateNames = [...subjectaltname.matchAll(/DNS:([^",\s]+)/g)].map(([, name = '']) => name)
+        tlsSocket.destroy(
+          Object.assign(new Error(code), { code, certificateNames } satisfies Partial<CertificateError>),
+        )
+        return
+      }
       tlsSocket.off('error', reject)
       resolve(tlsSocket)
     })
@@ -278,7 +297,7 @@ function serverPeer({ host, port, addresses, localAgentAddr }: ServerLocation): 
     localAgentAddr === undefined
       ? NOT_FOR_AGENTS
       : `agents connect to ${localAgentAddr} (save it with: adit config add-connect-url ${localAgentAddr})`
-  const explain = (error: NodeJS.ErrnoException) => explainServer(error, host, label, notForAgents)
+  const explain = (error: NodeJS.ErrnoException) => explainServer(error, { host, port }, label, notForAgents)
   return { host, port, addresses, label, notForAgents, explain }
 }
 
@@ -302,22 +321,43 @@ function describeUntrusted({ code = '', message }: NodeJS.ErrnoException, host: 
 }
 
 /** What to do about a certificate that is not trusted. */
-function adviseUntrusted({ code = '' }: NodeJS.ErrnoException): string {
-  if (code !== 'CERT_HAS_EXPIRED' && code !== 'CERT_NOT_YET_VALID')
-    return 'Name the authority of the server with --root-cas FILE or the key connect_cas; a server without a public certificate keeps it as ca.pem in its data directory.'
+function adviseUntrusted(
+  { code = '', certificateNames = [] }: CertificateError,
+  { host, port }: Address,
+): string {
+  if (code !== 'CERT_HAS_EXPIRED' && code !== 'CERT_NOT_YET_VALID') {
+    const nameAuthority =
+      'Name the authority of the server with --root-cas FILE or the key connect_cas; a server without a public certificate keeps it as ca.pem in its data directory.'
+    const name = findAgentName(certificateNames, host)
+    return name === undefined
+      ? nameAuthority
+      : `It is a certificate for ${name}. If that is your server, use this name: adit config add-connect-url ${joinHostPort(name, port)}\n${nameAuthority}`
+  }
   const today = new Date().toISOString().slice(0, 10)
   return `If today is not ${today}, set the clock of this machine, for example with: timedatectl set-ntp true\nOtherwise check the certificate on the server with: adit server certs`
 }
 
+/**
+ * The name under which agents find the public certificate of a server (decision 61), when they have dialled another one.
+ * A certificate that is not trusted may be anyone's, so people decide whether the name is theirs.
+ */
+function findAgentName(names: readonly string[], dialled: string): string | undefined {
+  const domain = names
+    .map((name) => /^(?:connect|\*)\.(.+)$/.exec(name.toLowerCase())?.[1])
+    .find((name) => name !== undefined && isHostName(name))
+  if (domain === undefined || isLocalDomain(domain) || isWithin(dialled, domain)) return undefined
+  return `connect.${domain}`
+}
+
 function explainServer(
-  error: NodeJS.ErrnoException,
-  host: string,
+  error: CertificateError,
+  { host, port }: Address,
   label: string,
   notForAgents: string,
 ): Error {
   if (UNTRUSTED_CODES.has(error.code ?? '')) {
     return new UntrustedServer(
-      `The certificate of ${label} is not trusted: ${describeUntrusted(error, host)}.\n${adviseUntrusted(error)}`,
+      `The certificate of ${label} is not trusted: ${describeUntrusted(error, host)}.\n${adviseUntrusted(error, { host, port })}`,
       { cause: error },
     )
   }

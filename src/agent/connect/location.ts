@@ -18,6 +18,11 @@ import { isRecord } from '../config/shape.ts'
 export interface ServerLocation {
   host: string
   port: number
+  /**
+   * The name under which the server showed its certificate, where `host` is an address that it announced: the certificate
+   * of that address is for one of the two.
+   */
+  announcedUnder?: string | undefined
   /** Addresses of `host` in the order to try; undefined to resolve it when dialling. */
   addresses?: readonly string[] | undefined
   authtoken: Secret
@@ -50,7 +55,8 @@ interface Credentials {
   http_url?: string
 }
 
-interface Address {
+/** A host name or address without brackets, and a port. */
+export interface Address {
   host: string
   port: number
 }
@@ -109,7 +115,7 @@ const NO_SERVER_FOUND = [
 ]
 
 function isSameAddress(a: Address, b: Address): boolean {
-  const normalize = (host: string) => (host === 'localhost' ? '127.0.0.1' : host)
+  const normalize = (host: string) => (['localhost', '0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host)
   return normalize(a.host) === normalize(b.host) && a.port === b.port
 }
 
@@ -125,7 +131,7 @@ export function parseServerAddress(text: string): Address {
   const parsed = parseHostPort(bare)
   if (!parsed)
     throw new ConfigError([
-      `"${hideUrlSecrets(text)}" is not the address of a server; use host:port, for example tunnel.example.com:443`,
+      `"${hideUrlSecrets(text)}" is not the address of a server; use host:port, for example connect.tunnels.example.com:4443`,
     ])
   return { host: parsed.host.replace(/^\[|\]$/g, ''), port: parsed.port ?? DEFAULT_PORT }
 }

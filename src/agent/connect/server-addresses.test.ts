@@ -63,6 +63,20 @@ test('a loopback address is learned only from a server on this machine', async (
   assert.deepEqual(hosts(await addresses.nextRound([configured[0]!])), ['192.0.2.1', '127.0.0.1'])
 })
 
+test('an announced IP address is verified under the name that announced it, a name under itself', () => {
+  const addresses = new ServerAddresses(dial)
+  const named = locationOf('connect.tunnels.example.com')
+
+  addresses.learn(named, ['192.0.2.1:4443', 'node.example.net:4443'])
+  assert.deepEqual(
+    addresses.nodes.map(({ announcedUnder }) => announcedUnder),
+    ['connect.tunnels.example.com', undefined],
+  )
+
+  addresses.learn(addresses.nodes[0]!, ['192.0.2.2:4443'])
+  assert.equal(addresses.nodes[0]?.announcedUnder, 'connect.tunnels.example.com')
+})
+
 test('legs spread over the nodes, and every second attempt is at the home', () => {
   const addresses = new ServerAddresses(dial)
   const [home] = configured

@@ -1,7 +1,8 @@
+import { isIP } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseHostPort } from '../../base/hostport.ts'
 import { type DialSettings, proxyOf, resolveAll } from './dial.ts'
-import { isLoopback, type ServerLocation } from './location.ts'
+import { isLoopback, type ServerLocation, toServerName } from './location.ts'
 
 const MAX_LEARNED_ADDRESSES = 32
 /** Resolving a name may take this long; after that the name is dialled as it is. */
@@ -49,7 +50,9 @@ export class ServerAddresses {
       const loopback = isLoopback(host)
       // A loopback address of another machine would mean this machine.
       if (loopback && !location.loopback) return []
-      return [{ ...location, host, port, loopback, addresses: undefined }]
+      const announcedUnder =
+        isIP(host) === 0 ? undefined : (location.announcedUnder ?? toServerName(location.host))
+      return [{ ...location, host, port, loopback, announcedUnder, addresses: undefined }]
     })
   }
 

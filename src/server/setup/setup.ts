@@ -77,8 +77,7 @@ export async function runSetup(options: SetupOptions, print: (text: string) => v
   requireSuccess('systemctl', ['enable', UNIT])
   requireSuccess('systemctl', ['restart', UNIT])
   print(`Starting ${UNIT}`)
-  const dashboardUrl = await waitUntilReady(settings)
-  await finish(settings, dashboardUrl, print)
+  await finish(settings, await waitUntilReady(settings), print)
 }
 
 /** The unit of a package lets the server write to the default directory alone. */
@@ -151,15 +150,23 @@ async function checkFreePort(name: string, { host, port }: ListenerAddress): Pro
   }
 }
 
-/** Waits until everything is well in the service; returns the address of its dashboard. */
-async function waitUntilReady({ dataDir }: ServerSettings): Promise<string> {
+/** The addresses of a server that is ready. */
+interface ReadyServer {
+  readonly dashboardUrl: string
+  /** Null where another process is the gateway. */
+  readonly agentAddress: string | null
+}
+
+/** Waits until everything is well in the service. */
+async function waitUntilReady({ dataDir }: ServerSettings): Promise<ReadyServer> {
   const deadline = performance.now() + START_TIMEOUT_MS
   while (performance.now() < deadline) {
-    const { api_url, dashboard_url } = (await readCredentialsFile(dataDir)) ?? {}
+    const { api_url, dashboard_url, public_agent_addr } = (await readCredentialsFile(dataDir)) ?? {}
     // Without a listener of the API, the file alone says that the start is complete.
     const isReady =
       api_url === '' || (await fetch(`${api_url}/readyz?strict`).catch(() => undefined))?.ok === true
-    if (isReady && typeof dashboard_url === 'string') return dashboard_url
+    if (isReady && typeof dashboard_url === 'string')
+      return { dashboardUrl: dashboard_url, agentAddress: public_agent_addr ?? null }
     await delay(POLL_MS)
   }
   throw new CommandFailure(
@@ -167,10 +174,10 @@ async function waitUntilReady({ dataDir }: ServerSettings): Promise<string> {
   )
 }
 
-/** Waits for the certificate, checks what visitors see, then prints where the dashboard is and how to get in. */
+/** Waits for the certificate, checks what visitors see, then prints where dashboard and agents connect and how to get in. */
 async function finish(
   settings: ServerSettings,
-  dashboardUrl: string,
+  { dashboardUrl, agentAddress }: ReadyServer,
   print: (text: string) => void,
 ): Promise<void> {
   await withStore(settings, async (store) => {
@@ -182,9 +189,9 @@ async function finish(
     const { runCheck } = await import('../check/system-probes.ts')
     print(`\nChecking the server from outside\n${(await runCheck(settings)).text}`)
     const link = await createAdminLink(store, settings, dashboardUrl)
-    print(
-      `\nAdit is ready.\n  Dashboard   ${dashboardUrl}\n  Settings    adit server --help, then systemctl restart ${UNIT}`,
-    )
+    print(`\nAdit is ready.\n  Dashboard   ${dashboardUrl}`)
+    if (agentAddress !== null) print(`  Agents      ${agentAddress}`)
+    print(`  Settings    adit server --help, then systemctl restart ${UNIT}`)
     if (link !== undefined)
       print(
         `\nSet the password of the dashboard with this link, which works once, within 24 hours:\n  ${link.reveal()}\nadit server admin-link prints another.`,
