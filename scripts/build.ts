@@ -1,4 +1,4 @@
-// Builds the npm packages, ready for `npm pack`: `adit` in this directory and, without the server, dist/adit-agent.
+// Builds the npm packages, ready for `npm pack`: `adit-server` in this directory and, without the server, dist/adit-agent.
 //   node scripts/build.ts
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

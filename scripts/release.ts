@@ -42,7 +42,11 @@ process.stderr.write(
 
 /** Packages and compressed executables of this version: no release offers the same program uncompressed too. */
 function isArtefact(file: string): boolean {
-  return /\.(?:tgz|deb|xz|gz)$/.test(file) && /^adit(?:-agent)?[-_]/.test(file) && file.includes(`${version}`)
+  return (
+    /\.(?:tgz|deb|xz|gz)$/.test(file) &&
+    /^adit(?:-server|-agent)?[-_]/.test(file) &&
+    file.includes(`${version}`)
+  )
 }
 
 function runScript(name: string, ...args: string[]): void {

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..')
 const document = join(root, 'docs', 'install.md')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 
-const packages = ['adit', 'adit-agent'].map((name) => ({ name, file: `${name}-${version}.tgz` }))
+const packages = ['adit-server', 'adit-agent'].map((name) => ({ name, file: `${name}-${version}.tgz` }))
 const debianPackages = ['amd64', 'arm64'].map((architecture) => `adit_${version}_${architecture}.deb`)
 const executables = Object.keys(RUNTIMES).map((platform) => ({
   platform,

@@ -5,7 +5,7 @@ import { runProgram } from './program.ts'
 await runProgram({
   async server() {
     const message =
-      'this is the agent alone, without the server; to install both, run: npm install --global adit'
+      'this is the agent alone, without the server; to install both, run: npm install --global adit-server'
     printFailure(message, (text) => process.stderr.write(text))
     return 1
   },

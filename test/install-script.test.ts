@@ -19,7 +19,7 @@ async function createRelease() {
   const keys = generateKeyPairSync('ed25519')
   const key = join(home, 'release.pub')
   writeFileSync(key, keys.publicKey.export({ type: 'spki', format: 'pem' }))
-  writeFileSync(join(release, 'adit-1.2.3.tgz'), 'the npm package')
+  writeFileSync(join(release, 'adit-server-1.2.3.tgz'), 'the npm package')
   writeFileSync(join(release, `adit-1.2.3-${PLATFORM}.gz`), gzipSync(PROGRAM))
   writeFileSync(join(release, 'adit-1.2.3-win32-x64.exe.gz'), gzipSync('another platform'))
   await signRelease(release, '1.2.3', keys.privateKey)
@@ -118,7 +118,7 @@ test('the directory of a release is an update channel', async () => {
   const manifest = readManifest(read('manifest.json'), String(read('manifest.json.sig')), publicKey)
 
   assert.equal(manifest.version, '1.2.3')
-  assert.equal(manifest.archive.file, 'adit-1.2.3.tgz')
+  assert.equal(manifest.archive.file, 'adit-server-1.2.3.tgz')
   assert.deepEqual(Object.keys(manifest.executables).sort(), [PLATFORM, 'win32-x64'])
   execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: release })
 })

@@ -138,5 +138,5 @@ test('the built agent starts, names the packages inside it and sends users of th
 
   assert.equal(run('version'), `adit version ${source.version}\n`)
   assert.match(run('credits'), /^ {2}yaml +\d/m)
-  assert.throws(() => run('server'), /agent alone, without the server.*npm install --global adit/)
+  assert.throws(() => run('server'), /agent alone, without the server.*npm install --global adit-server/)
 })

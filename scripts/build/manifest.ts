@@ -6,7 +6,7 @@ const REPOSITORY_FIELDS = ['scripts', 'allowScripts', 'devDependencies']
 
 export type Manifest = Readonly<Record<string, unknown>>
 
-/** The manifest of `adit-agent`: the same program and library without the server. */
+/** The manifest of `adit-agent`: the program and libraries of `adit-server` without the server. */
 export function agentManifest(source: Manifest): Manifest {
   const fields = Object.entries(source).filter(([field]) => !REPOSITORY_FIELDS.includes(field))
   return {

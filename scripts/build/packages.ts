@@ -8,7 +8,7 @@ import { agentManifest } from './manifest.ts'
 import { writeTypes } from './types.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-/** What programs import, by the name of its output file: `adit` and `adit/api`. */
+/** What programs import, by the name of its output file: `adit-server` and `adit-server/api`. */
 const LIBRARIES = {
   index: join(root, 'src', 'agent', 'index.ts'),
   api: join(root, 'src', 'api-client', 'index.ts'),
@@ -17,7 +17,7 @@ const LIBRARIES = {
 const PICTURES = join(root, 'docs', 'images')
 const AGENT_FILES = ['bin/adit.cjs', 'dist/inspector', 'docs', 'LICENSE', 'README.md', 'CHANGELOG.md']
 
-/** Writes what the package `adit` contains beside the pages into `dist` of the repository, where `npm pack` finds it. */
+/** Writes what the package `adit-server` contains beside the pages into `dist` of the repository, where `npm pack` finds it. */
 export async function buildServerPackage(): Promise<void> {
   await buildProgram('cli.ts', join(root, 'dist'))
 }

@@ -43,7 +43,7 @@ async function channelManifest(directory: string, version: string) {
     )?.[1]
     if (platform !== undefined) executables[platform] = await describeFile(directory, file)
   }
-  const archive = await describeFile(directory, `adit-${version}.tgz`)
+  const archive = await describeFile(directory, `adit-server-${version}.tgz`)
   return { name: 'adit', version, archive, executables }
 }
 

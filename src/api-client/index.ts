@@ -1,5 +1,5 @@
 /**
- * The client of the management API for programs, shipped as `adit/api`. `types.ts` and `operations.ts` are generated from the
+ * The client of the management API for programs, shipped as `adit-server/api`. `types.ts` and `operations.ts` are generated from the
  * OpenAPI document (`npm run openapi`); `client.ts` makes methods of them, and `call.ts` sends a call. It may use `base` alone.
  */
 export {

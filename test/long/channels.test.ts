@@ -171,7 +171,7 @@ function installPackages(system: DebianRoot, ...packages: string[]): void {
   )
 }
 
-testChannel('npm', reasonToSkipChannel(`adit-${VERSION}.tgz`), (t) => {
+testChannel('npm', reasonToSkipChannel(`adit-server-${VERSION}.tgz`), (t) => {
   const system = createSystem(t)
   const scratch = createTempDir()
   const local = join(system.directory, 'usr/local')
@@ -188,8 +188,8 @@ testChannel('npm', reasonToSkipChannel(`adit-${VERSION}.tgz`), (t) => {
     execFileSync(wrap(['npm', ...words])[0], wrap(['npm', ...words]).slice(1))
   return {
     install() {
-      npm('install', '--global', '--offline', `/release/adit-${VERSION}.tgz`)
-      return { wrap, uninstall: () => npm('uninstall', '--global', 'adit') }
+      npm('install', '--global', '--offline', `/release/adit-server-${VERSION}.tgz`)
+      return { wrap, uninstall: () => npm('uninstall', '--global', 'adit-server') }
     },
   }
 })

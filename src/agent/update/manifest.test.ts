@@ -13,7 +13,7 @@ const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
 const VALID = {
   name: 'adit',
   version: '1.3.0',
-  archive: { file: 'adit-1.3.0.tgz', sha256: 'a'.repeat(64), size: 1000 },
+  archive: { file: 'adit-server-1.3.0.tgz', sha256: 'a'.repeat(64), size: 1000 },
 }
 
 function read(content: unknown, key: KeyObject = keys.privateKey) {

@@ -47,7 +47,7 @@ function publish(
     join(content, 'package.json'),
     JSON.stringify({ version, dependencies, engines: options.engines }),
   )
-  const file = `adit-${version}.tgz`
+  const file = `adit-server-${version}.tgz`
   execFileSync('tar', ['-czf', join(channel, file), '-C', join(dir, 'build'), 'package'])
   const archive = readFileSync(join(channel, file))
   const sha256 = createHash('sha256').update(archive).digest('hex')

@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, '..', '..', '..')
 /** The lowest supported version and the newest of each supported line; npm carries the runtimes. */
 const SUPPORTED = ['22.19.0', '22', '24']
 const REJECTED = ['22.18.0', '20', '18']
-const MAX_BYTES = { adit: 120e6, 'adit-agent': 30e6 } as const
+const MAX_BYTES = { 'adit-server': 120e6, 'adit-agent': 30e6 } as const
 type PackageName = keyof typeof MAX_BYTES
 
 let scratch: string
@@ -30,7 +30,7 @@ async function pack(directory: string): Promise<typeof tarballs> {
   })
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   return {
-    adit: join(directory, `adit-${version}.tgz`),
+    'adit-server': join(directory, `adit-server-${version}.tgz`),
     'adit-agent': join(directory, `adit-agent-${version}.tgz`),
   }
 }
@@ -43,7 +43,7 @@ before(async () => {
 test('another build gives the same packages, byte for byte (P60)', async () => {
   const again = await pack(createTempDir())
 
-  for (const name of ['adit', 'adit-agent'] as const)
+  for (const name of ['adit-server', 'adit-agent'] as const)
     assert.ok((await readFile(tarballs[name])).equals(await readFile(again[name])), name)
 })
 
@@ -87,7 +87,7 @@ async function createProject(env: Record<string, string>, main: string): Promise
   await writeFile(join(project, 'main.ts'), main)
   const run = (program: string, args: string[]) =>
     execFileSync(program, args, { cwd: project, env, stdio: 'pipe' })
-  run('npm', ['install', tarballs.adit])
+  run('npm', ['install', tarballs['adit-server']])
   // The defaults of a project without Node's types, and declarations are checked too.
   run(join(root, 'node_modules', '.bin', 'tsc'), [
     ...['--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,dom', '--types', ''],
@@ -113,7 +113,7 @@ const portOf = (url: string | null | undefined) => Number(new URL(url!).port)
 
 for (const version of SUPPORTED) {
   test(`on Node ${version}, the installed package runs a server with its pages, and an agent`, async (t) => {
-    const { home, env, prefix, adit } = await installGlobally('adit', await installNode(version))
+    const { home, env, prefix, adit } = await installGlobally('adit-server', await installNode(version))
     const local = await startHttp(t, (_request, response) => response.end('hello from the local service'))
 
     const server = await startServerProcess(t, env.ADIT_DATA_DIR!, [], { program: adit, environment: env })
@@ -132,7 +132,7 @@ for (const version of SUPPORTED) {
     const url = / url=(\S+)/.exec(agent.stdout)![1]!
 
     assert.equal(await request(url, portOf(server.credentials.http_url)), 'hello from the local service')
-    assert.ok(sizeOf(prefix) <= MAX_BYTES.adit)
+    assert.ok(sizeOf(prefix) <= MAX_BYTES['adit-server'])
     const list = spawnSync(adit, ['api', 'reserved-domains', 'list'], { env, encoding: 'utf8' })
     assert.equal(list.status, 0, list.stderr)
     const backup = spawnSync(adit, ['server', 'backup', join(home, 'backup')], { env, encoding: 'utf8' })
@@ -142,12 +142,12 @@ for (const version of SUPPORTED) {
 
   test(`on Node ${version}, a project of its own type-checks against the library and runs it`, async (t) => {
     const nodeDir = await installNode(version)
-    const { env, adit } = await installGlobally('adit', nodeDir)
+    const { env, adit } = await installGlobally('adit-server', nodeDir)
     const server = await startServerProcess(t, env.ADIT_DATA_DIR!, [], { program: adit, environment: env })
     const local = await startHttp(t, (_request, response) => response.end('hello'))
     const project = await createProject(
       env,
-      `import { type AgentHandle, connect, forward, type ForwardedTunnel } from 'adit'
+      `import { type AgentHandle, connect, forward, type ForwardedTunnel } from 'adit-server'
 const tunnel: ForwardedTunnel = await forward({ addr: ${local}, schemes: ['http'] })
 const agent: AgentHandle = await connect({ metadata: 'from a project' })
 const second = await agent.forward({ addr: ${local}, schemes: ['http'], compression: true })
@@ -168,13 +168,13 @@ setTimeout(() => void Promise.all([tunnel.close(), agent.close()]), 1e9)
 }
 
 for (const version of SUPPORTED)
-  test(`on Node ${version}, a project of its own manages an account with adit/api`, async (t) => {
+  test(`on Node ${version}, a project of its own manages an account with adit-server/api`, async (t) => {
     const nodeDir = await installNode(version)
-    const { env, adit } = await installGlobally('adit', nodeDir)
+    const { env, adit } = await installGlobally('adit-server', nodeDir)
     const server = await startServerProcess(t, env.ADIT_DATA_DIR!, [], { program: adit, environment: env })
     const project = await createProject(
       env,
-      `import { ApiError, createClient, type IPPolicy } from 'adit/api'
+      `import { ApiError, createClient, type IPPolicy } from 'adit-server/api'
 const client = createClient()
 const created: IPPolicy = await client.ipPolicies.create({ description: 'from a project' })
 const descriptions: string[] = []
@@ -199,22 +199,20 @@ console.log(JSON.stringify([descriptions, error instanceof ApiError && error.sta
 test('the agent alone is small and runs by npx', async () => {
   const { env, prefix, adit } = await installGlobally('adit-agent', await installNode(SUPPORTED[0]!))
 
-  const npx = execFileSync('npx', ['--yes', `--package=${tarballs['adit-agent']}`, 'adit', 'version'], {
-    env,
-  })
+  const npx = execFileSync('npx', ['--yes', tarballs['adit-agent'], 'version'], { env })
 
   assert.match(String(npx), /^adit version /)
   assert.ok(sizeOf(prefix) <= MAX_BYTES['adit-agent'])
   const { status, stderr } = spawnSync(adit, ['server'], { env, encoding: 'utf8' })
   assert.equal(status, 1)
-  assert.match(stderr, /npm install --global adit/)
+  assert.match(stderr, /npm install --global adit-server/)
 })
 
 for (const version of REJECTED) {
   test(`Node ${version} is rejected with one sentence`, async () => {
     const nodeDir = await installNode(version)
     const home = createTempDir()
-    execFileSync('tar', ['-xzf', tarballs.adit, '-C', home])
+    execFileSync('tar', ['-xzf', tarballs['adit-server'], '-C', home])
 
     const { status, stderr, stdout } = spawnSync(
       join(nodeDir, 'node'),
