@@ -54,6 +54,7 @@ async function collectAssets(): Promise<Record<string, string>> {
   return {
     ...(await listFiles(files, '**/*.{js,json,txt}')),
     ...(await listFiles(root, 'dist/{dashboard,docs,inspector}/**/*.*')),
+    ...(await listFiles(root, 'scripts/install.sh')),
   }
 }
 

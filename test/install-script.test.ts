@@ -1,28 +1,20 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { signRelease } from '../scripts/release/signature.ts'
 import { readManifest } from '../src/agent/update/manifest.ts'
+import { createTestRelease, RELEASE_PLATFORM, RELEASE_PROGRAM } from './support/release.ts'
 import { createTempDir } from './support/temp-dir.ts'
 
 const script = join(import.meta.dirname, '..', 'scripts', 'install.sh')
-const PLATFORM = `linux-${process.arch}`
-const PROGRAM = '#!/bin/sh\necho "adit version 1.2.3"\n'
 
 /** A signed release whose executable is a shell script, an empty prefix, and a function that runs the installer. */
 async function createRelease() {
-  const [home, release] = [createTempDir(), createTempDir()]
-  const keys = generateKeyPairSync('ed25519')
-  const key = join(home, 'release.pub')
-  writeFileSync(key, keys.publicKey.export({ type: 'spki', format: 'pem' }))
-  writeFileSync(join(release, 'adit-server-1.2.3.tgz'), 'the npm package')
-  writeFileSync(join(release, `adit-1.2.3-${PLATFORM}.gz`), gzipSync(PROGRAM))
-  writeFileSync(join(release, 'adit-1.2.3-win32-x64.exe.gz'), gzipSync('another platform'))
-  await signRelease(release, '1.2.3', keys.privateKey)
+  const home = createTempDir()
+  const { release, key, publicKey } = await createTestRelease()
   const prefix = join(home, 'prefix')
   const install = (...args: string[]) =>
     spawnSync('sh', [script, '--prefix', prefix, ...args], {
@@ -34,7 +26,7 @@ async function createRelease() {
     release,
     prefix,
     key,
-    publicKey: keys.publicKey,
+    publicKey,
     install,
     program: join(prefix, 'bin', 'adit'),
   }
@@ -67,13 +59,13 @@ test('a tar archive of a release is installed too', async () => {
   const { status, stderr } = install(`--key=${key}`, archive)
 
   assert.equal(status, 0, stderr)
-  assert.equal(readFileSync(program, 'utf8'), PROGRAM)
+  assert.equal(readFileSync(program, 'utf8'), RELEASE_PROGRAM)
 })
 
 test('a release that was changed, or that another key signed, is not installed', async () => {
   const { release, key, install, program } = await createRelease()
   const other = await createRelease()
-  const executable = join(release, `adit-1.2.3-${PLATFORM}.gz`)
+  const executable = join(release, `adit-1.2.3-${RELEASE_PLATFORM}.gz`)
 
   const unnamedKey = install(release)
   const wrongKey = install('--key', other.key, release)
@@ -119,7 +111,7 @@ test('the directory of a release is an update channel', async () => {
 
   assert.equal(manifest.version, '1.2.3')
   assert.equal(manifest.archive.file, 'adit-server-1.2.3.tgz')
-  assert.deepEqual(Object.keys(manifest.executables).sort(), [PLATFORM, 'win32-x64'])
+  assert.deepEqual(Object.keys(manifest.executables).sort(), [RELEASE_PLATFORM, 'win32-x64'])
   execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: release })
 })
 
@@ -132,7 +124,7 @@ test('a program that does not start is not installed, and a missing library is n
   for (const [problem, sentence] of Object.entries(failures)) {
     const { release, install, program } = await createRelease()
     const executable = gzipSync(`#!/bin/sh\necho '${problem}' >&2\nexit 127\n`)
-    writeFileSync(join(release, `adit-1.2.3-${PLATFORM}.gz`), executable)
+    writeFileSync(join(release, `adit-1.2.3-${RELEASE_PLATFORM}.gz`), executable)
     await signRelease(release, '1.2.3', undefined)
 
     const { status, stderr } = install('--no-signature', release)

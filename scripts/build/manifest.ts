@@ -1,5 +1,5 @@
-/** The pages of the server. */
-const SERVER_PAGES = ['dist/dashboard', 'dist/docs']
+/** The pages of the server, and what it hands out. */
+const SERVER_FILES = ['dist/dashboard', 'dist/docs', 'scripts/install.sh']
 
 /** The fields of `package.json` that are about working on this repository. */
 const REPOSITORY_FIELDS = ['scripts', 'allowScripts', 'devDependencies']
@@ -13,6 +13,6 @@ export function agentManifest(source: Manifest): Manifest {
     ...Object.fromEntries(fields),
     name: 'adit-agent',
     description: 'The agent of Adit, self-hosted tunnels and ingress: public URLs for local services.',
-    files: (source.files as string[]).filter((file) => !SERVER_PAGES.includes(file)),
+    files: (source.files as string[]).filter((file) => !SERVER_FILES.includes(file)),
   }
 }

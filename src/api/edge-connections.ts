@@ -2,8 +2,8 @@ import type { Server } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
 import type { SocketEnds } from '../base/io/socket-ends.ts'
 
-/** The host of the platform that a client of the edge came to. */
-export type EdgeHost = 'api' | 'dashboard'
+/** The host of the platform that a client of the edge came to: that of the API, of the dashboard, or the domain itself. */
+export type EdgeHost = 'api' | 'dashboard' | 'domain'
 
 /** A client of the edge: the host it came to, and both ends of its connection. */
 export interface EdgeOrigin {

@@ -217,7 +217,9 @@ function installRequestChecks(
     if (declaresBody(request)) bodyReader.packReads(request)
     setCommonHeaders(request, reply)
     if (unknownClient) return done(unknownClient)
-    if (host === 'api' && isDashboardRoute(request)) return leaveForDashboard(request, reply, config)
+    const isElsewhere =
+      (host === 'api' && isDashboardRoute(request)) || (host === 'domain' && !isDownloadRoute(request))
+    if (isElsewhere) return leaveForDashboard(request, reply, config)
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
       return done(problem('bad_request', 'it has no Host header.'))
     if (request.url.includes('%00')) return done(problem('bad_request', 'its address holds U+0000.'))
@@ -226,7 +228,10 @@ function installRequestChecks(
   })
 }
 
-/** The API's own host serves no pages: an operator may publish it without the dashboard. */
+/**
+ * The API's own host serves no pages: an operator may publish it without the dashboard. The domain itself serves what agents
+ * are installed from and nothing else: any endpoint below it can set cookies for it.
+ */
 function leaveForDashboard(
   { method }: FastifyRequest,
   reply: FastifyReply,
@@ -254,4 +259,8 @@ function isBrowser({ accept, authorization }: IncomingHttpHeaders): boolean {
 /** By the matched route: a path has many spellings. */
 function isDashboardRoute({ routeOptions: { url = '' } }: FastifyRequest): boolean {
   return url === '/dashboard' || url.startsWith('/dashboard/')
+}
+
+function isDownloadRoute({ routeOptions: { url = '' } }: FastifyRequest): boolean {
+  return url === '/install.sh' || url === '/download' || url.startsWith('/download/')
 }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import type { EdgeHost } from '../api/index.ts'
 import { joinHostPort, parseHostPort, publicUrl } from '../base/hostport.ts'
 import { isLocalDomain } from '../base/local-domain.ts'
 import { BINDING_INGRESS_LABEL } from '../naming/index.ts'
@@ -57,6 +58,20 @@ export class PlatformAddresses implements PublicAddress {
     const { platformHosts, httpsAddr } = this.#settings
     if (!platformHosts.has(host) || httpsAddr === undefined) return undefined
     return publicUrl('https', `${host}.${this.domain}`, this.httpsPort)
+  }
+
+  /** The platform's own hosts that the edge serves for the API: what hands out agents goes with the dashboard. */
+  get edgeHosts(): readonly EdgeHost[] {
+    const { platformHosts, downloads } = this.#settings
+    return [...platformHosts, ...(downloads && platformHosts.has('dashboard') ? (['domain'] as const) : [])]
+  }
+
+  /** The base URL from which agents are installed: the domain, or the listener of the API. */
+  get downloadUrl(): string {
+    const isServed = this.edgeHosts.includes('domain') && this.disabled.https === undefined
+    return isServed && !isLocalDomain(this.domain)
+      ? publicUrl('https', this.domain, this.httpsPort)
+      : this.#listenerUrl
   }
 
   /** The dashboard on the platform's own domain, unless that is switched off. */

@@ -120,6 +120,13 @@ const definitions = {
     'false',
     parseListenAddress,
   ),
+  downloads: defineSetting(
+    'downloads',
+    'BOOL',
+    'hand out agents at /install.sh and /download of the domain and the dashboard',
+    'true',
+    parseBoolean,
+  ),
   publicReadyz: defineSetting(
     'public-readyz',
     'BOOL',

@@ -408,6 +408,46 @@ export const subcommands: readonly Subcommand[] = [
     },
   },
   {
+    words: ['downloads', 'add'],
+    operand: 'RELEASE_DIR [KEY]',
+    maxOperands: 2,
+    help: 'hand out the agents of a release, verified by its checksums and by the key or the one inside',
+    examples: ['adit server downloads add dist/release', 'adit server downloads add ./release publisher.pub'],
+    async run([argument, key], settings) {
+      const directory = requireArgument(
+        argument,
+        'Name the directory of the release: adit server downloads add RELEASE_DIR.',
+      )
+      const { addRelease } = await import('./downloads/downloads.ts')
+      const release = await addRelease(settings.dataDir, directory, key)
+      print(`Version ${release.version} is handed out: ${[...release.files.keys()].join(', ')}`)
+      if (release.key === undefined)
+        print('It is not signed, so agents that install it do not update from this server.')
+    },
+  },
+  {
+    words: ['downloads', 'list'],
+    help: 'list what is handed out, by its SHA-256',
+    examples: ['adit server downloads list'],
+    async run(_args, settings) {
+      const { readAddedRelease } = await import('./downloads/downloads.ts')
+      const release = await readAddedRelease(settings.dataDir)
+      if (release === undefined)
+        print('No release was added. A server that is a single executable hands out itself.')
+      for (const [name, { sha256 }] of release?.files ?? []) print(`${sha256}  ${name}`)
+    },
+  },
+  {
+    words: ['downloads', 'remove'],
+    help: 'hand out the executable of this server alone',
+    examples: ['adit server downloads remove'],
+    async run(_args, settings) {
+      const { removeRelease } = await import('./downloads/downloads.ts')
+      if (!(await removeRelease(settings.dataDir))) throw new CommandFailure('No release was added.')
+      print('The release is removed.')
+    },
+  },
+  {
     words: ['backup'],
     operand: 'FILE',
     help: 'write all state to one file, while the server runs; the master key is not in it',

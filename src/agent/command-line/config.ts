@@ -34,6 +34,13 @@ export function addConfigCommands(
     const { addConnectUrl } = await loadConfigCommands()
     addConnectUrl(address, valuesOf(url), env, output.out)
   })
+  const updates = config
+    .command('add-update-url <url> <key>')
+    .description('save where "adit update" finds releases, and the public key that signs them')
+  updates.action(async (address: string, publicKey: string) => {
+    const { addUpdateUrl } = await loadConfigCommands()
+    addUpdateUrl({ url: address, key: publicKey }, valuesOf(updates), env, output.out)
+  })
   const check = config.command('check').description('check the configuration file')
   check.action(async () => {
     const { checkConfig } = await loadConfigCommands()

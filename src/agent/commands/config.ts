@@ -4,8 +4,9 @@ import { CommandFailure } from '../../base/command-line.ts'
 import { loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
 import { upgradeConfig } from '../config/upgrade.ts'
-import { saveKey, writePrivateFile } from '../config/write.ts'
+import { saveKey, type WritableKey, writePrivateFile } from '../config/write.ts'
 import { parseServerAddresses } from '../connect/location.ts'
+import { readUpdateKey } from '../update/manifest.ts'
 import type { CheckInput } from './check.ts'
 import { configPath, configPaths, readToken } from './context.ts'
 import type { FlagValues } from './session-flags.ts'
@@ -28,8 +29,20 @@ export function addConnectUrl(address: string, values: FlagValues, env: Env, wri
   save('connect_url', address, 'Connect URL', values, env, write)
 }
 
+/** `config add-update-url`: where updates come from, and the key that they must be signed with. */
+export function addUpdateUrl(
+  { url, key }: { url: string; key: string },
+  values: FlagValues,
+  env: Env,
+  write: Write,
+): void {
+  readUpdateKey(key)
+  save('update_url', url, 'Update URL', values, env, write)
+  save('update_key', key, 'Update key', values, env, write)
+}
+
 function save(
-  key: 'authtoken' | 'api_key' | 'connect_url',
+  key: WritableKey,
   value: string,
   title: string,
   values: FlagValues,

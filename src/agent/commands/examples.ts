@@ -35,6 +35,12 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
   'config add-connect-url': [
     ['adit config add-connect-url connect.tunnels.example.com:4443', 'use the server at this address'],
   ],
+  'config add-update-url': [
+    [
+      'adit config add-update-url https://tunnels.example.com/download release.pub',
+      'update from this server',
+    ],
+  ],
   'config check': [
     ['adit config check', 'check the default file'],
     ['adit config check --config work.yml', 'check another one'],

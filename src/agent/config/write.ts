@@ -21,9 +21,15 @@ import type { AgentKeys } from './keys.ts'
 import { isRecord } from './shape.ts'
 
 /** The keys that `adit config add-…` writes, with their version 2 names. */
-const WRITABLE_KEYS = { authtoken: 'authtoken', api_key: 'api_key', connect_url: 'server_addr' } as const
+const WRITABLE_KEYS = {
+  authtoken: 'authtoken',
+  api_key: 'api_key',
+  connect_url: 'server_addr',
+  update_url: 'update_url',
+  update_key: 'update_key',
+} as const
 
-type WritableKey = keyof typeof WRITABLE_KEYS & keyof AgentKeys
+export type WritableKey = keyof typeof WRITABLE_KEYS & keyof AgentKeys
 
 /** Sets one key of a configuration file and preserves every other character. */
 export function saveKey(path: string, key: WritableKey, value: string): void {

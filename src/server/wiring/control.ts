@@ -5,6 +5,8 @@ import { createChangeTracker, createDashboard, createPasswords, mountViews } fro
 import { createOnlineResources } from '../../sessions/index.ts'
 import { openIpDataFiles } from '../../store/index.ts'
 import { mountDocumentation } from '../documentation.ts'
+import { openDownloads } from '../downloads/downloads.ts'
+import { mountDownloads } from '../downloads/routes.ts'
 import { createFactKindReader } from '../ip-data.ts'
 import type { ProcessReadiness } from '../readiness.ts'
 import { createWorkerTraffic, renderMetrics } from '../workers/worker-traffic.ts'
@@ -77,6 +79,9 @@ export function wireControl(
   })
   dashboard.mount(api)
   mountDocumentation(api.http)
+  const downloads = settings.downloads ? openDownloads(settings.dataDir) : undefined
+  if (downloads !== undefined)
+    mountDownloads(api.http, downloads, () => ({ url: addresses.downloadUrl, agent: addresses.publicAgent }))
 
   const changes = createChangeTracker({ store })
   mountViews(api, {

@@ -198,11 +198,11 @@ function toSessionLocation(location: IpLocation | undefined): SessionLocation | 
   }
 }
 
-/** The hosts at which the edge serves the API and the dashboard. */
-function apiHosts({ settings: { platformHosts, domain }, apiStreams }: Foundation) {
+/** The hosts at which the edge serves the API and the dashboard, and the domain itself with what agents are installed from. */
+function apiHosts({ settings: { domain }, addresses, apiStreams }: Foundation) {
   return new Map(
-    [...platformHosts].map((host) => [
-      `${host}.${domain}`,
+    addresses.edgeHosts.map((host) => [
+      host === 'domain' ? domain : `${host}.${domain}`,
       {
         isAvailable: () => apiStreams.isAvailable(),
         open: (client: ClientInfo) => apiStreams.open(host, client),
@@ -275,7 +275,8 @@ async function wireRegistry(
       advertise: peer.advertise,
       agentAddress: () => addresses.agentDial,
       openApi: settings.roles.has('api')
-        ? ({ host, visitor }) => apiStreams.openLocal(host === 'api' ? 'api' : 'dashboard', visitor)
+        ? ({ host, visitor }) =>
+            apiStreams.openLocal(host === 'api' || host === 'domain' ? host : 'dashboard', visitor)
         : undefined,
       history: () => (readiness.database() === 'available' ? store.history.current : ''),
       onRevocation: (revocation) => logins.applyRevocations([revocation as Revocation]),
