@@ -73,8 +73,12 @@ export interface PlatformInfo {
   /** Where agents and SSH clients on other machines connect; null when the listener is off. */
   readonly agent_addr: string | null
   readonly ssh_addr: string | null
+  /** Where the agent can be had, and the files by their names without the version; null where the server hands out none. */
+  readonly downloads: { readonly url: string; readonly files: readonly string[] } | null
   /** Whether certificates are obtained automatically. */
   readonly acme: boolean
+  /** Whether agents and visitors need not trust the private CA. */
+  readonly public_certificate: boolean
   /** The private CA that signs certificates without a public one. */
   readonly ca_pem: string
   /** Whether the server can use its database; otherwise what pages show may be out of date. */

@@ -22,7 +22,7 @@ export interface ViewSources {
     readonly logins: FailedSignInSource
     readonly online: SearchSources['online'] & LabelledTunnels
   }
-  readonly platform: () => PlatformInfo
+  readonly platform: () => Promise<PlatformInfo>
   /** The kinds of facts about addresses that the server has data for. */
   readonly readFactKinds: () => Promise<ReadonlySet<FactKind>>
   readonly log: Logger

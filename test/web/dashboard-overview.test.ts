@@ -5,12 +5,14 @@ import { get } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
+import { addRelease } from '../../src/server/downloads/downloads.ts'
 import { importIpData } from '../../src/server/ip-data.ts'
 import { openIpDataFiles } from '../../src/store/index.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { writeMmdb } from '../support/mmdb-writer.ts'
 import { openStoreOf } from '../support/open-store.ts'
+import { createTestRelease } from '../support/release.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
@@ -34,11 +36,13 @@ async function importCountry(range: string, code: string): Promise<void> {
 }
 
 test('an empty account shows getting-started instructions with commands to copy', async (t) => {
+  await addRelease(dashboard.platform.dataDir, (await createTestRelease()).release, undefined)
   const { page, pageErrors, requestedOrigins } = await dashboard.open(t, '/overview')
   const { agent_addr } = dashboard.platform.credentials
 
   await page.getByRole('heading', { name: 'Get started' }).waitFor()
   await page.getByText('On another machine').click()
+  await page.getByText('Other ways').click()
 
   const lines = await readText(page.locator('.command-line code'))
   assert.match(lines, /^adit http 3000$/m)
@@ -48,6 +52,13 @@ test('an empty account shows getting-started instructions with commands to copy'
     .getByRole('link', { name: 'download the CA certificate of the server' })
     .getAttribute('href')
   assert.match(decodeURIComponent(download ?? ''), /BEGIN CERTIFICATE/)
+  const { origin } = new URL(dashboard.url)
+  for (const line of [
+    `curl -fsS ${origin}/install.sh | ADIT_AUTHTOKEN=YOUR_AUTHTOKEN sh`,
+    `npm install --global ${origin}/download/adit-agent.tgz`,
+    `curl -fsSO ${origin}/download/adit_amd64.deb && sudo apt install ./adit_amd64.deb`,
+  ])
+    assert.ok(lines.includes(line), line)
   assert.deepEqual(pageErrors, [])
   assert.deepEqual([...requestedOrigins], [new URL(dashboard.url).origin])
 })

@@ -29,6 +29,8 @@ export function mountDownloads(
   downloads: Downloads,
   addresses: () => HandedOutAddresses,
 ): void {
+  // Packs the executable before somebody waits for it; a failure is that of the request.
+  void downloads.current().catch(() => {})
   http.get('/install.sh', async (_request, reply) => {
     const release = await downloads.current()
     const { url, agent } = addresses()

@@ -8,10 +8,13 @@ import { systemClock } from '../../base/clock.ts'
 import { CommandFailure } from '../../base/command-line.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { writeFileAtomic } from '../../base/io/atomic-file.ts'
+import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { DurableStore } from '../../store/index.ts'
+import { PlatformAddresses } from '../addresses.ts'
 import { CERTIFICATE_FILES, type CheckResult } from '../check/check.ts'
 import { readCredentialsFile } from '../credentials-file.ts'
+import { readAddedRelease } from '../downloads/downloads.ts'
 import type { ListenerAddress } from '../setting-values.ts'
 import { certificatePaths, type ServerSettings, settingsFilePath } from '../settings.ts'
 import { withStore } from '../with-store.ts'
@@ -191,12 +194,21 @@ async function finish(
     const link = await createAdminLink(store, settings, dashboardUrl)
     print(`\nAdit is ready.\n  Dashboard   ${dashboardUrl}`)
     if (agentAddress !== null) print(`  Agents      ${agentAddress}`)
+    if (await handsOutAgents(settings)) {
+      const addresses = new PlatformAddresses(settings)
+      addresses.setEdge(undefined, undefined)
+      print(`  Agent       curl -fsS ${addresses.downloadUrl}/install.sh | sh`)
+    }
     print(`  Settings    adit server --help, then systemctl restart ${UNIT}`)
     if (link !== undefined)
       print(
         `\nSet the password of the dashboard with this link, which works once, within 24 hours:\n  ${link.reveal()}\nadit server admin-link prints another.`,
       )
   })
+}
+
+async function handsOutAgents({ downloads, dataDir }: ServerSettings): Promise<boolean> {
+  return downloads && (IS_EXECUTABLE || (await readAddedRelease(dataDir)) !== undefined)
 }
 
 /** Waits for the platform's own certificate; returns its state, as a sentence. */

@@ -5,10 +5,12 @@ import { createChangeTracker, createDashboard, createPasswords, mountViews } fro
 import { createOnlineResources } from '../../sessions/index.ts'
 import { openIpDataFiles } from '../../store/index.ts'
 import { mountDocumentation } from '../documentation.ts'
-import { openDownloads } from '../downloads/downloads.ts'
+import { type Downloads, openDownloads } from '../downloads/downloads.ts'
+import { toLastingName } from '../downloads/release.ts'
 import { mountDownloads } from '../downloads/routes.ts'
 import { createFactKindReader } from '../ip-data.ts'
 import type { ProcessReadiness } from '../readiness.ts'
+import { certificatePaths } from '../settings.ts'
 import { createWorkerTraffic, renderMetrics } from '../workers/worker-traffic.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
@@ -93,17 +95,27 @@ export function wireControl(
       online: registry,
       changes,
     },
-    platform: () => ({
+    platform: async () => ({
       ...addresses.publicUrls,
       domain: settings.domain,
       version: VERSION,
       tcp_host: addresses.tcpHost,
       agent_addr: addresses.publicAgent,
       ssh_addr: addresses.publicSsh,
+      downloads: await describeDownloads(downloads, addresses.downloadUrl),
       acme: settings.acmeDirectory !== undefined,
+      public_certificate: settings.acmeDirectory !== undefined || certificatePaths(settings) !== undefined,
       ca_pem: foundation.authority.certificatePem,
       database: readiness.database(),
     }),
   })
   return { api, probes: createProbeListener(api.probes), changes }
+}
+
+async function describeDownloads(downloads: Downloads | undefined, url: string) {
+  // A disk that is full is no reason to have no dashboard; /download fails with the reason.
+  const release = await downloads?.current().catch(() => undefined)
+  return release === undefined
+    ? null
+    : { url, files: [...release.files.keys()].map((name) => toLastingName(name, release)) }
 }

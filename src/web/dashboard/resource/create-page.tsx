@@ -3,6 +3,8 @@ import { ResourceForm } from '../form/resource-form.tsx'
 import { ButtonLink, Card, notify, OneTimeSecret, Page } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../page-contracts.ts'
 import { CommandLine } from '../pages/command-line.tsx'
+import { joinCommand } from '../pages/install-commands.ts'
+import { usePlatform } from '../pages/platform.ts'
 import { go } from '../route.ts'
 
 /** Creates a resource; a secret is displayed here once. */
@@ -15,10 +17,7 @@ export function CreatePage({ resource }: { resource: ResourcePages }) {
       <Page title={`New ${singular}`} back={back}>
         <OneTimeSecret label={shownOnce.label} value={String(created[shownOnce.field])} />
         {shownOnce.command && (
-          <>
-            <p>Run this on the machine that will use it:</p>
-            <CommandLine text={`${shownOnce.command} ${String(created[shownOnce.field])}`} />
-          </>
+          <AgentCommands command={shownOnce.command} authtoken={String(created[shownOnce.field])} />
         )}
         <div className="form-actions">
           <ButtonLink to={`${route}/${created.id}`} kind="main">
@@ -45,5 +44,23 @@ export function CreatePage({ resource }: { resource: ResourcePages }) {
         />
       </Card>
     </Page>
+  )
+}
+
+/** Lines for the machine that will use an authtoken, with an agent there and without. */
+function AgentCommands({ command, authtoken }: { command: string; authtoken: string }) {
+  const platform = usePlatform()
+  const join = platform && joinCommand(platform, authtoken)
+  return (
+    <>
+      <p>Run this on the machine that will use it:</p>
+      <CommandLine text={`${command} ${authtoken}`} />
+      {join !== undefined && (
+        <>
+          <p>If there is no agent yet, this line installs it and tells it this server and the authtoken:</p>
+          <CommandLine text={join} />
+        </>
+      )}
+    </>
   )
 }

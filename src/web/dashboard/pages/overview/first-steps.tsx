@@ -1,6 +1,8 @@
+import { Fragment } from 'react'
 import { ButtonLink, Card } from '../../kit/index.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
+import { joinCommand, otherInstallCommands, sshCommand } from '../install-commands.ts'
 import { type PlatformInfo, usePlatform } from '../platform.ts'
 
 /** Getting-started instructions for an empty account, with the commands to run. */
@@ -37,33 +39,82 @@ export function FirstSteps() {
   )
 }
 
-/** Commands for other machines, which need the address of the server. */
+/** Commands for other machines, which need an agent from the server, its address and an authtoken. */
 function RemoteMachineSteps({ platform }: { platform: PlatformInfo | undefined }) {
-  const mayChange = useCanChange()
   if (!platform?.agent_addr) return null
-  const download = `data:application/x-pem-file,${encodeURIComponent(platform.ca_pem)}`
+  const join = joinCommand(platform, 'YOUR_AUTHTOKEN')
+  const ssh = sshCommand(platform)
   return (
     <details className="remote-machine">
       <summary>On another machine</summary>
-      <p>
-        Install the agent there, from the release of this server: with npm, or in{' '}
-        <a href="/docs/install#3-install" target="_blank" rel="noreferrer">
-          another way
-        </a>
-        .
-      </p>
-      <CommandLine text={`npm install --global ./adit-agent-${platform.version}.tgz`} />
-      <p>
-        Configure the address of the server and an authtoken once. The authtoken is shown when you{' '}
-        {mayChange ? <a href="#/tunnel-credentials/new">create a credential</a> : 'create a credential'}. Also{' '}
-        <a href={download} download="adit-ca.pem">
-          download the CA certificate of the server
-        </a>
-        .
-      </p>
-      <CommandLine text={`adit config add-connect-url ${platform.agent_addr}`} />
-      <CommandLine text="adit config add-authtoken YOUR_AUTHTOKEN" />
-      <CommandLine text="adit http 3000 --root-cas adit-ca.pem" />
+      {join === undefined ? (
+        <p>
+          Install the agent there, from a release, as{' '}
+          <a href="/docs/install#3-install" target="_blank" rel="noreferrer">
+            the documentation
+          </a>{' '}
+          describes.
+        </p>
+      ) : (
+        <>
+          <p>
+            This line installs the agent there and tells it this server. <CredentialHint />
+          </p>
+          <CommandLine text={join} />
+        </>
+      )}
+      <CertificateHint platform={platform} />
+      <CommandLine
+        text={platform.public_certificate ? 'adit http 3000' : 'adit http 3000 --root-cas adit-ca.pem'}
+      />
+      <details open={join === undefined}>
+        <summary>Other ways</summary>
+        {otherInstallCommands(platform).map(({ channel, command }) => (
+          <Fragment key={channel}>
+            <p>{channel}:</p>
+            <CommandLine text={command} />
+          </Fragment>
+        ))}
+        <p>
+          An agent that is there already is told the server and an authtoken once.{' '}
+          {join === undefined && <CredentialHint />}
+        </p>
+        <CommandLine text={`adit config add-connect-url ${platform.agent_addr}`} />
+        <CommandLine text="adit config add-authtoken YOUR_AUTHTOKEN" />
+        {ssh !== undefined && (
+          <>
+            <p>
+              Without an agent, with an SSH key that <a href="#/ssh-credentials">is stored here</a>:
+            </p>
+            <CommandLine text={ssh} />
+          </>
+        )}
+      </details>
     </details>
+  )
+}
+
+function CredentialHint() {
+  const mayChange = useCanChange()
+  return (
+    <>
+      The authtoken is shown when you{' '}
+      {mayChange ? <a href="#/tunnel-credentials/new">create a credential</a> : 'create a credential'}.
+    </>
+  )
+}
+
+/** Agents have to trust a server that has no certificate of a public authority. */
+function CertificateHint({ platform: { public_certificate, ca_pem } }: { platform: PlatformInfo }) {
+  if (public_certificate) return null
+  const download = `data:application/x-pem-file,${encodeURIComponent(ca_pem)}`
+  return (
+    <p>
+      Also{' '}
+      <a href={download} download="adit-ca.pem">
+        download the CA certificate of the server
+      </a>
+      , which has no public certificate.
+    </p>
   )
 }
