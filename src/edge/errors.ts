@@ -424,10 +424,17 @@ const errorKinds = {
   upstream_refused: {
     code: 8012,
     status: 502,
-    cause: 'The agent could not reach its upstream. The page does not say where that is.',
-    next: "Start the local service, or correct the agent's address for it; the agent's log and inspector name the address.",
-    text: (host: string) =>
-      `The agent serves ${host} but got no response from its upstream. Check that the upstream is running.`,
+    cause: 'The agent could not connect to its upstream. The page says why, but not where the upstream is.',
+    next: 'Follow the page; the log and the inspector of the agent name the address too.',
+    text: (host: string, reason: string) =>
+      `The agent of ${host} could not connect to its upstream: ${reason}.`,
+  },
+  upstream_closed: {
+    code: 8016,
+    status: 502,
+    cause: 'The upstream closed the connection before its response was complete.',
+    next: 'Look at the log of the service. If it expects TLS, begin its address with `https://`: `adit http https://localhost:8443`.',
+    text: (host: string) => `The upstream of ${host} closed the connection before its response was complete.`,
   },
   upstream_broken: {
     code: 8013,

@@ -54,7 +54,7 @@ test('a rejected request and an incomplete response are reported as such', async
     { observe },
   )
 
-  await openRawClient(t, port).write(`GET /none HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ERR_ADIT_8012')
+  await openRawClient(t, port).write(`GET /none HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ERR_ADIT_8016')
   await openRawClient(t, port)
     .write(`GET /half HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
     .until(({ closed }) => closed)
@@ -63,8 +63,8 @@ test('a rejected request and an incomplete response are reported as such', async
   assert.deepEqual(
     observe.requests.map((event) => [event.status, event.errorCode, event.complete]),
     [
-      [502, 'ERR_ADIT_8012', true],
-      [200, 'ERR_ADIT_8012', false],
+      [502, 'ERR_ADIT_8016', true],
+      [200, 'ERR_ADIT_8016', false],
     ],
   )
 })

@@ -251,7 +251,14 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   upstream_refused: {
     title: 'This site does not respond',
     visitor: 'Try again later.',
-    owner: 'Start the local service, or correct its address; the log and the inspector of the agent name it.',
+    owner: 'Check the address of the service; the log and the inspector of the agent name it.',
+    stoppedAt: 'service',
+  },
+  upstream_closed: {
+    title: 'This site does not respond',
+    visitor: 'Try again later.',
+    owner:
+      'Look at the log of the service. If it expects TLS, begin its address with `https://`: `adit http https://localhost:8443`.',
     stoppedAt: 'service',
   },
   upstream_broken: {

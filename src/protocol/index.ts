@@ -15,6 +15,7 @@ export {
   startAgentSession,
 } from './agent-session.ts'
 export { decode, rawField } from './decode.ts'
+export { DIAL_FAILURE_FIELD, type DialFailure, type DialFailureName, dialFailures } from './dial-failures.ts'
 export { protocolError, protocolErrors, RETRYABLE_ERRORS } from './errors.ts'
 export { ConnectionLost, ErrorCode, MAX_WINDOW, MuxError, WINDOW } from './frame.ts'
 export {

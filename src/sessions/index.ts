@@ -5,7 +5,7 @@
  * `bind.ts` (with `bind-request.ts`, which needs no server), `agent-connection.ts` and `live-agent-session.ts`. `ssh/` holds the SSH gateway, which ends in the same registry; `testing/` the
  * harness of this folder's tests.
  */
-export { ConnectionLost } from '../protocol/index.ts'
+export { ConnectionLost, DIAL_FAILURE_FIELD, type DialFailure, dialFailures } from '../protocol/index.ts'
 export { createAgentGateway } from './agent-gateway.ts'
 export { Binder } from './bind.ts'
 export { followCloudEndpoints } from './cloud-endpoints.ts'

@@ -20,7 +20,7 @@ import { PreambleStream } from './preamble.ts'
 import { TappedStream } from './tapped-stream.ts'
 import { terminateTls } from './termination.ts'
 import { respondUnreachable } from './unreachable.ts'
-import { formatDialError, UpstreamDialer } from './upstream-dial.ts'
+import { classifyDialError, formatDialError, UpstreamDialer } from './upstream-dial.ts'
 
 /** What Vite, webpack, Rails and Django say of a host or origin that they do not know. */
 const HOST_REJECTED =
@@ -204,7 +204,7 @@ export class UpstreamRoute {
         log.warn('failed to open private leg', { obj: 'join', id, privaddr: upstream.text, err: reason })
         if (isHttp) {
           pipe.detach()
-          respondUnreachable(stream, reason, onClosed)
+          respondUnreachable(stream, classifyDialError(error), reason, onClosed)
         } else pipe.abort(new Error(`failed to dial backend: ${reason}`))
       },
     })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect, createServer, TLSSocket } from 'node:tls'
-import { listen, startTcp } from '../../../test/support/local-server.ts'
+import { listen, startHttp, startTcp } from '../../../test/support/local-server.ts'
 import { createTestCa } from '../../../test/support/test-ca.ts'
 import { createTestRoute, openTestClient, type TestClient } from './testing.ts'
 
@@ -87,8 +87,47 @@ test('a verified upstream needs a certificate of the configured authority', asyn
     return client.text
   }
 
-  assert.match(await request({ upstream_tls_verify: true }), /^HTTP\/1\.1 502 .*certificate/s)
+  assert.match(
+    await request({ upstream_tls_verify: true }),
+    /^HTTP\/1\.1 502 .*\r\nAdit-Dial-Failure: certificate_untrusted\r\n.*its certificate is not trusted/s,
+  )
   assert.match(await request({ upstream_tls_verify_cas: ca.caPem }), /^HTTP\/1\.1 204/)
+})
+
+test('what went wrong with TLS is named, with what to type', async (t) => {
+  const earlier = await createTestCa({ now: Date.now() - 30 * 86_400_000 })
+  const expired = await earlier.issue('localhost')
+  const other = await ca.issue('other.example')
+  const services = {
+    plain: await startHttp(t, (_request, response) => response.end('plain')),
+    resetting: await startTcp(t, (socket) => socket.once('data', () => socket.resetAndDestroy())),
+    expired: await listen(t, createServer(expired)),
+    other: await listen(t, createServer(other)),
+    demanding: await listen(
+      t,
+      createServer({ ...local, minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-SHA' }),
+    ),
+  }
+  const request = async (port: number, definition: object = {}) => {
+    const { route } = createTestRoute({ proto: 'http', addr: `https://localhost:${port}`, ...definition })
+    const client = openTestClient(route)
+    client.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await client.until(() => client.ended)
+    client.end()
+    return `${/Adit-Dial-Failure: (\S+)/.exec(client.text)?.[1]} ${client.text.split('\r\n\r\n')[1]}`
+  }
+
+  assert.match(await request(services.plain), /^not_tls .*does not speak TLS\. Begin its address with `http:/)
+  assert.match(
+    await request(services.resetting),
+    /^reset .*closed the connection\. If the service does not use TLS/,
+  )
+  assert.match(
+    await request(services.expired, { upstream_tls_verify: true }),
+    /^certificate_(expired|untrusted) /,
+  )
+  assert.match(await request(services.other, { upstream_tls_verify_cas: ca.caPem }), /^certificate_name /)
+  assert.match(await request(services.demanding), /^tls .*the TLS handshake failed\./)
 })
 
 test('a PROXY header precedes the TLS handshake with the upstream', async (t) => {

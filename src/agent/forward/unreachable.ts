@@ -1,13 +1,20 @@
 import type { ByteStream } from '../../base/io/stream.ts'
+import { DIAL_FAILURE_FIELD, type DialFailureName } from '../../protocol/index.ts'
 
 /** Responds 502 to an HTTP request whose upstream cannot be reached, then ends the stream. */
-export function respondUnreachable(stream: ByteStream, reason: string, onClosed: () => void): void {
+export function respondUnreachable(
+  stream: ByteStream,
+  failure: DialFailureName | undefined,
+  reason: string,
+  onClosed: () => void,
+): void {
   const body = `failed to dial backend: ${reason}\n`
   const head = [
     'HTTP/1.1 502 Bad Gateway',
     'Content-Type: text/plain; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
+    ...(failure === undefined ? [] : [`${DIAL_FAILURE_FIELD}: ${failure}`]),
   ]
   stream.sink = {
     // The rest of the request is discarded, but credited so that its sender does not stall.

@@ -1,5 +1,6 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { type DialFailureName, dialFailures } from '../../protocol/index.ts'
 import type { UpstreamAddress } from '../tunnels/upstream-address.ts'
 
 /** How to reach the upstream of one tunnel. */
@@ -86,7 +87,7 @@ export class UpstreamDialer {
         : connectTcp(tlsAfterPreamble ? common : { ...common, onread })
 
     const timeout = setTimeout(
-      () => socket.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)),
+      () => socket.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })),
       timeoutMs,
     )
     const failed = (error: Error) => {
@@ -137,20 +138,37 @@ function errorCode(error: Error): string | undefined {
   return (error as NodeJS.ErrnoException).code
 }
 
-/** Describes why an upstream could not be reached. */
+const FAILURES: Readonly<Record<string, DialFailureName>> = {
+  ECONNREFUSED: 'refused',
+  ETIMEDOUT: 'timeout',
+  ECONNRESET: 'reset',
+  EPIPE: 'reset',
+  // What OpenSSL reads as the version of a record is the beginning of an HTTP response.
+  ERR_SSL_WRONG_VERSION_NUMBER: 'not_tls',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'not_tls',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'certificate_name',
+  CERT_HAS_EXPIRED: 'certificate_expired',
+  CERT_NOT_YET_VALID: 'certificate_expired',
+  ENOTFOUND: 'unresolved',
+  EAI_AGAIN: 'unresolved',
+  ENOENT: 'no_socket',
+  EACCES: 'not_permitted',
+  EHOSTUNREACH: 'no_route',
+  ENETUNREACH: 'no_route',
+}
+
+/** Names why an upstream could not be reached; undefined if it is no known failure. */
+export function classifyDialError(error: Error): DialFailureName | undefined {
+  const code = errorCode(error) ?? ''
+  if (code in FAILURES) return FAILURES[code]
+  if (/CERT|UNABLE_TO_/.test(code)) return 'certificate_untrusted'
+  return code === 'EPROTO' || code.startsWith('ERR_SSL_') ? 'tls' : undefined
+}
+
+/** Describes why an upstream could not be reached, and what to do about it. */
 export function formatDialError(error: Error): string {
-  switch (errorCode(error)) {
-    case 'ECONNREFUSED':
-      return 'connection refused; is the local service running?'
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'the name cannot be resolved'
-    case 'ENOENT':
-      return 'there is no such socket'
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-      return 'the host cannot be reached'
-    default:
-      return error.message
-  }
+  const failure = classifyDialError(error)
+  if (failure === undefined) return error.message
+  const { reason, next } = dialFailures[failure]
+  return `${reason}. ${next}`
 }

@@ -266,7 +266,7 @@ test('an upstream that closes without a response becomes a 502', async (t) => {
 
   const client = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
 
-  await client.untilText('ERR_ADIT_8012\n')
+  await client.untilText('ERR_ADIT_8016\n')
   assert.match(client.text, /^HTTP\/1\.1 502 Bad Gateway/)
 })
 

@@ -99,7 +99,7 @@ test('with on_error continue the next action runs where an endpoint is not onlin
   const broken = forward('https://broken.internal', 'continue')
   const cases: [what: string, policy: string, expected: string][] = [
     ['not online', policyOf(absent, results), 'https://absent.internal ERR_ADIT_3500'],
-    ['dial failed', policyOf(broken, results), 'https://broken.internal ERR_ADIT_8012'],
+    ['closed', policyOf(broken, results), 'https://broken.internal ERR_ADIT_8016'],
     ['failover', policyOf(absent, broken, forward('https://app.internal')), 'internal'],
     ['reached', policyOf(forward('https://app.internal', 'continue'), answer('not this')), 'internal'],
     ['own upstream', policyOf(broken), 'public upstream'],

@@ -162,7 +162,7 @@ test('an upstream that breaks off while its response is held is reported as an e
   const response = await ask()
 
   assert.equal(response.status, 502)
-  assert.match(response.text, /ERR_ADIT_8012/)
+  assert.match(response.text, /ERR_ADIT_8016/)
 })
 
 test('a client that leaves while its response is held does not abort the next request of the upstream', async (t) => {

@@ -2,13 +2,14 @@ import { hasResponseBody, headLength } from '../../base/http1-framing.ts'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
-import { ConnectionLost } from '../../sessions/index.ts'
+import { ConnectionLost, DIAL_FAILURE_FIELD, type DialFailure, dialFailures } from '../../sessions/index.ts'
 import { DialError, type UpstreamTarget } from '../backend.ts'
 import { retry } from '../dispatch.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { ChunkedDecoder, formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
 import { responseNames } from '../message/field-names.ts'
+import { HeaderFields } from '../message/fields.ts'
 import {
   MAX_INTERIMS,
   MAX_RESPONSE_HEAD_BYTES,
@@ -291,7 +292,8 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     const { status, framing } = head
     if (status === 502 && !this.reused && rest !== undefined && startsWith(rest, DIAL_FAILED_PREFIX)) {
       this.close()
-      retry(exchange, this.#target, 'dial_failed', this.#noResponseError(exchange))
+      const report = dialFailureOf(framing.fieldLines)
+      retry(exchange, this.#target, 'dial_failed', this.#dialError(exchange, report))
       return undefined
     }
     // After an early response, or a declined upgrade, the start of the next response would be ambiguous.
@@ -355,9 +357,13 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     const retryable =
       !this.#responseStarted && (reason === 'dial_failed' || IDEMPOTENT_METHODS.has(exchange.head.method))
     this.close()
+    const failure =
+      reason === 'dial_failed'
+        ? this.#dialError(exchange, undefined)
+        : this.#lostError(exchange, reason === 'connection_lost' ? 'agent_offline' : 'upstream_closed')
     // A silent end may be a failed dial or a crash half-way: only an idempotent request is resent (P31).
-    if (!retryable) exchange.reject(this.#noResponseError(exchange))
-    else retry(exchange, this.#target, reason, this.#noResponseError(exchange))
+    if (!retryable) exchange.reject(failure)
+    else retry(exchange, this.#target, reason, failure)
   }
 
   #rejectResponse(reason: string, exchange: Exchange): undefined {
@@ -365,8 +371,14 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     exchange.reject(edgeError('upstream_broken', exchange.head.host, reason).withUpstream(this.#target.name))
   }
 
-  #noResponseError(exchange: Exchange): EdgeError {
-    return edgeError('upstream_refused', exchange.head.host).withUpstream(this.#target.name)
+  #lostError(exchange: Exchange, name: 'agent_offline' | 'upstream_closed'): EdgeError {
+    return edgeError(name, exchange.head.host).withUpstream(this.#target.name)
+  }
+
+  #dialError(exchange: Exchange, failure: DialFailure = UNKNOWN_DIAL_FAILURE): EdgeError {
+    return edgeError('upstream_refused', exchange.head.host, failure.reason)
+      .withUpstream(this.#target.name)
+      .withOwnerStep(failure.next)
   }
 
   #writeChunk(chunk: Buffer): boolean {
@@ -393,6 +405,18 @@ function isPartialDialReport({ status, framing }: ResponseHead, received: number
     framing.contentLength >= DIAL_FAILED_PREFIX.length &&
     received < DIAL_FAILED_PREFIX.length
   )
+}
+
+/** What agents report that do not name the failure, and what is said of addresses that the edge dials itself. */
+const UNKNOWN_DIAL_FAILURE: DialFailure = {
+  reason: 'no connection',
+  next: 'Start the service, or correct its address; the log and the inspector of the agent name it.',
+}
+
+/** The failure that an agent's dial report names. */
+function dialFailureOf(fieldLines: string): DialFailure | undefined {
+  const name = new HeaderFields(fieldLines).getAll(DIAL_FAILURE_FIELD.toLowerCase())[0] ?? ''
+  return Object.hasOwn(dialFailures, name) ? dialFailures[name as keyof typeof dialFailures] : undefined
 }
 
 function startsWith(bytes: Buffer, prefix: Buffer): boolean {

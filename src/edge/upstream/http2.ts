@@ -246,7 +246,7 @@ class Http2Upstream implements Upstream {
     if (this.#ended) return
     this.#ended = true
     const exchange = this.#exchange
-    const error = edgeError('upstream_refused', exchange.head.host).withUpstream(this.#target.name)
+    const error = edgeError('upstream_closed', exchange.head.host).withUpstream(this.#target.name)
     if (this.#responseStarted || !IDEMPOTENT_METHODS.has(exchange.head.method)) exchange.reject(error)
     else retry(exchange, this.#target, this.reused ? 'stale' : 'no_response', error)
   }

@@ -162,6 +162,31 @@ test('an agent’s dial report becomes an upstream error', async (t) => {
   await client.untilText('ERR_ADIT_8012\n')
 })
 
+test('the page says why the agent could not connect, and what its owner types', async (t) => {
+  const pages: string[] = []
+  for (const failure of ['not_tls', 'refused', 'constructor']) {
+    const upstream = await startTcp(t, (socket) => {
+      socket.once('data', () => {
+        const report = dialReport('10.1.2.3:8080')
+        socket.end(report.replace('\r\n', `\r\nAdit-Dial-Failure: ${failure}\r\n`))
+      })
+    })
+    const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
+
+    const client = openRawClient(t, port).write(
+      `GET / HTTP/1.1\r\nHost: ${HOST}\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
+    )
+    await client.untilClosed()
+
+    pages.push(client.text)
+  }
+
+  assert.match(pages[0]!, /it does not speak TLS\..*<code>adit http http:\/\/localhost:3000<\/code>/)
+  assert.match(pages[1]!, /connection refused\..*Start the local service, or correct its port/)
+  // A name that is not in the list, as of an agent of another make.
+  assert.match(pages[2]!, /no connection\..*Start the service, or correct its address/)
+})
+
 /** Upstreams that fail in different ways; their output names an address, as an agent's does. */
 const failures: Record<string, (socket: Socket) => void> = {
   'it closes without a response': (socket) => void socket.destroy(),
@@ -202,7 +227,7 @@ for (const [what, fail] of Object.entries(failures)) {
       )
       await client.untilClosed()
 
-      assert.match(client.text, /^HTTP\/1\.1 502 [\s\S]*ERR_ADIT_801[23]/)
+      assert.match(client.text, /^HTTP\/1\.1 502 [\s\S]*ERR_ADIT_801[236]/)
       assert.ok(!/10\.1\.2\.3|127\.0\.0\.1/.test(client.text), client.text)
     }
     assert.ok(lines.some((line) => line.includes(`http://127.0.0.1:${upstream}`)))
@@ -239,7 +264,7 @@ test('a non-idempotent request is not resent', async (t) => {
   const client = openRawClient(t, port).write(
     `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 2\r\n\r\nhi`,
   )
-  await client.untilText('ERR_ADIT_8012\n')
+  await client.untilText('ERR_ADIT_8016\n')
 
   assert.equal(arrived, 1)
 })
