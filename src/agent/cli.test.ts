@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { startCommandHost } from '../../test/support/command-host.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { findFreePorts } from '../../test/support/free-ports.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { BASE_ROOT, VERSION } from '../base/version.ts'
 import { ProtocolError, protocolError, StreamType } from '../protocol/index.ts'
@@ -273,6 +274,26 @@ test('what the server says of a policy is a hint on the screen and a warning in 
     ),
   )
   assert.match(readFileSync(log, 'utf8'), /lvl=warn msg="The traffic policy of .*: line 4: it reads what/)
+})
+
+test('a host that does not resolve and an issuer that does not answer are hints and warnings too', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = createTempDir()
+  const log = join(home, 'agent.log')
+  const issuer = [`--oidc=http://127.0.0.1:${await findFreePorts(1)}`, '--oidc-client-id=id']
+  const flags = [...gatewayFlags(gateway, home), '--web-addr=false', `--log=${log}`]
+
+  const program = startProgram(t, ['http', 'abc.invalid', ...issuer, ...flags], { env: cleanEnv(home) })
+  await program.until(
+    ({ stdout }) =>
+      /Hint +The host of http:\/\/abc\.invalid:80 cannot be resolved: give a port/.test(stdout) &&
+      /Hint +The OpenID issuer http:\/\/127\.0\.0\.1:\d+ does not answer this machine: nothing listens/.test(
+        stdout,
+      ),
+  )
+  const warnings =
+    /msg="the host in the address.*msg="the OpenID issuer|msg="the OpenID issuer.*msg="the host in/s
+  await eventually(() => warnings.test(readFileSync(log, 'utf8')), 'the warnings in the log')
 })
 
 test('http prints its URL without a terminal, serves it, unbinds it on SIGTERM and exits', async (t) => {

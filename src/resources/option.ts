@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
+import { findNearest } from '../base/nearest.ts'
 import { InvalidValue } from './value.ts'
 
 /** A flag of an option, for the agent's command line and for SSH clients. */
@@ -98,13 +99,21 @@ export function dropEmptyLists<T extends Record<string, string[] | undefined>>(l
 }
 
 /** A provider that the option knows, in any case. */
-export function requireProvider(field: string, providers: readonly string[], provider: string): string {
+export function requireProvider(what: string, providers: readonly string[], provider: string): string {
   const name = provider.toLowerCase()
   if (providers.includes(name)) return name
-  throw new InvalidValue(
-    undefined,
-    `"${provider.slice(0, 60)}" is not a provider of ${field}; use one of ${providers.join(', ')}.`,
-  )
+  throw new InvalidValue(undefined, describeUnknownProvider(what, providers, provider))
+}
+
+/** Says that a provider is unknown, and which one was probably meant. */
+export function describeUnknownProvider(
+  what: string,
+  providers: readonly string[],
+  provider: string,
+): string {
+  const nearest = findNearest(provider, providers)
+  const next = nearest === undefined ? `use one of ${providers.join(', ')}.` : `did you mean "${nearest}"?`
+  return `"${provider.slice(0, 60)}" is not a provider of ${what}; ${next}`
 }
 
 /** Marks a number of seconds that configuration files and flags write as a duration, such as `5m`. */

@@ -375,11 +375,25 @@ export const MISTAKES: readonly Mistake[] = [
     line: 'adit http 3000 --oauth goggle --oauth-client-id a --oauth-client-secret b',
     says: text(
       'Session        online',
-      'failed to start tunnel: The options of the tunnel are not valid: "goggle" is not a provider of OAuth; use one of amazon, facebook, github, gitlab, google, linkedin, microsoft, twitch.',
+      'failed to start tunnel: The options of the tunnel are not valid: "goggle" is not a provider of OAuth sign-ins; did you mean "google"?',
       '',
       'ERR_ADIT_33404',
       'adit help ERR_ADIT_33404',
     ),
+  },
+  {
+    line: 'adit http 3000 --verify-webhook gitub --verify-webhook-secret a',
+    says: text(
+      'Session        online',
+      'failed to start tunnel: The options of the tunnel are not valid: "gitub" is not a provider of webhooks; did you mean "github"?',
+      '',
+      'ERR_ADIT_33404',
+      'adit help ERR_ADIT_33404',
+    ),
+  },
+  {
+    line: 'adit http 3000 --verify-webhook github',
+    says: text('--verify-webhook needs the secret with which github signs: --verify-webhook-secret'),
   },
   {
     line: 'adit http 3000 --web-addr 127.0.0.1:{busy}',

@@ -5,7 +5,7 @@ import { ProtocolError } from '../../protocol/index.ts'
 import { Agent } from '../agent.ts'
 import type { Env } from '../config/paths.ts'
 import { type LocalApi, startLocalApi } from '../local-api/local-api.ts'
-import { followUnserved } from '../screen/hints.ts'
+import { followFirstProblems } from '../screen/hints.ts'
 import { createJsonReporter, createPlainReporter, reportStatus } from '../screen/plain.ts'
 import { type AgentSettings, resolveSettings } from '../settings.ts'
 import { type AgentTunnelSpec, addPlainHttp } from '../tunnels/spec.ts'
@@ -61,7 +61,7 @@ export async function runAgent(options: RunOptions): Promise<number> {
   }
   for (const warning of options.warnings) warn(options, warning)
 
-  followUnserved(agent, (addr) => log.warn('nothing listens at the address of the tunnel', { addr }))
+  followFirstProblems(agent, ({ message, fields }) => log.warn(message, fields))
   let api: LocalApi | undefined
   let detach: (() => void) | undefined
   const unfollowSignals = followSignals((signal) => stopRequest.resolve(signal))

@@ -6,7 +6,7 @@ import {
 } from '../../base/local-domain.ts'
 import { isRootTrusted, TRUST_HINT } from '../../base/trusted-root.ts'
 import type { Agent } from '../agent.ts'
-import { isServed } from '../tunnels/local-listeners.ts'
+import { type FirstProblem, problemSearches } from '../tunnels/first-problems.ts'
 
 /** Advice about the running tunnels: the finding, then one line for each remedy. */
 export type Hint = readonly [finding: string, ...remedies: string[]]
@@ -15,9 +15,7 @@ export type Hint = readonly [finding: string, ...remedies: string[]]
 export function followHints(agent: Agent, onHint: (hint: Hint) => void, lookup?: SystemLookup): () => void {
   const unfollows = [
     followUrls(agent, onHint, lookup),
-    followUnserved(agent, (address) =>
-      onHint([`Nothing listens at ${address} yet: start the service there, or correct the address.`]),
-    ),
+    followFirstProblems(agent, ({ hint }) => onHint([hint])),
     agent.followNotices((notice) => {
       const [finding = '', ...remedies] = notice.split('\n')
       onHint([finding, ...remedies])
@@ -28,17 +26,18 @@ export function followHints(agent: Agent, onHint: (hint: Hint) => void, lookup?:
   }
 }
 
-/** Watches for tunnels to services of this machine that do not run when the tunnel starts. */
-export function followUnserved(agent: Agent, onUnserved: (address: string) => void): () => void {
+/** Watches for what the first visitor of a tunnel would run into, and reports it once. */
+export function followFirstProblems(agent: Agent, onProblem: (problem: FirstProblem) => void): () => void {
   const checked = new Set<string>()
   const check = () => {
     for (const { spec } of agent.tunnels.list()) {
-      const { text } = spec.upstream
-      if (checked.has(text)) continue
-      checked.add(text)
-      void isServed(spec.upstream).then((served) => {
-        if (served === false) onUnserved(text)
-      })
+      for (const [key, search] of problemSearches(spec)) {
+        if (checked.has(key)) continue
+        checked.add(key)
+        void search().then((problem) => {
+          if (problem !== undefined) onProblem(problem)
+        })
+      }
     }
   }
   check()

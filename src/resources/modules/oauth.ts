@@ -141,7 +141,7 @@ export const Oauth = defineModule(
           : `"oauth" needs your own application at ${provider}: create one there, then add "oauth.client_id" and "oauth.client_secret"`
       },
       decode: (field): { readonly provider: string } & LoginOption => ({
-        provider: requireProvider('OAuth', OAUTH_PROVIDERS, field.provider),
+        provider: requireProvider('OAuth sign-ins', OAUTH_PROVIDERS, field.provider),
         ...decodeLogin(field),
       }),
       settings: (option) => ({ provider: providerSettings(option) }),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { defineModule } from '../module.ts'
-import { defineEndpointOption, optionalText, requireProvider } from '../option.ts'
-import { described, required, secret, text, withExamples } from '../value.ts'
+import { defineEndpointOption, describeUnknownProvider, optionalText, requireProvider } from '../option.ts'
+import { described, InvalidValue, required, secret, text, withExamples } from '../value.ts'
 
 /** The services whose webhook signatures can be verified. */
 export const WEBHOOK_PROVIDERS = new Set(
@@ -14,6 +14,9 @@ export const WEBHOOK_PROVIDERS = new Set(
   ),
 )
 
+/** Whether webhooks of the provider are signed with a public certificate, not with a shared secret. */
+const isKeyless = (provider: string) => provider.toLowerCase() === 'sns'
+
 /** Admits only webhooks with a valid signature of the provider. */
 export const WebhookVerification = defineModule(
   'webhook_verification',
@@ -25,7 +28,7 @@ export const WebhookVerification = defineModule(
           text(64, (value) =>
             WEBHOOK_PROVIDERS.has(value.toLowerCase())
               ? undefined
-              : `"${value}" is not a known webhook provider.`,
+              : describeUnknownProvider('webhooks', [...WEBHOOK_PROVIDERS], value),
           ),
           WEBHOOK_PROVIDERS,
         ),
@@ -53,18 +56,25 @@ export const WebhookVerification = defineModule(
         },
         { name: 'verify-webhook-secret', field: 'secret', help: 'secret the webhooks are signed with' },
       ],
-      check: ({ provider }) => (provider ? undefined : '"verify_webhook" needs a "provider"'),
-      decode: ({ provider, secret = '' }) => ({
-        provider: requireProvider('WebhookVerification', [...WEBHOOK_PROVIDERS], provider),
-        secret,
-      }),
+      check({ provider, secret }) {
+        if (!provider) return '"verify_webhook" needs a "provider"'
+        return secret || isKeyless(provider)
+          ? undefined
+          : `"verify_webhook" needs the secret with which ${provider} signs: "verify_webhook.secret"`
+      },
+      decode({ provider, secret = '' }) {
+        const name = requireProvider('webhooks', [...WEBHOOK_PROVIDERS], provider)
+        if (secret === '' && !isKeyless(name))
+          throw new InvalidValue(undefined, `The secret with which ${name} signs its webhooks is missing.`)
+        return { provider: name, secret }
+      },
       settings: (option) => option,
     }),
     rule({ provider, secret: secretValue }) {
-      const sns = provider.toLowerCase() === 'sns'
-      if (sns && secretValue !== '')
+      const keyless = isKeyless(provider)
+      if (keyless && secretValue !== '')
         return { field: 'secret', message: 'sns signs with a public certificate; leave it empty.' }
-      if (!sns && secretValue === '')
+      if (!keyless && secretValue === '')
         return { field: 'secret', message: `it is required to check webhooks of ${provider}.` }
       return undefined
     },
