@@ -10,6 +10,7 @@ import { CaptureFile, CaptureFileInUse } from './inspector/capture-file.ts'
 import { CaptureStore } from './inspector/capture-store.ts'
 import type { AgentLog } from './log/log.ts'
 import type { AgentSettings } from './settings.ts'
+import type { ReloadResult } from './tunnels/reload.ts'
 import { Tunnels } from './tunnels/tunnels.ts'
 import { Updater } from './update/updater.ts'
 
@@ -18,6 +19,8 @@ export interface HostProcess {
   stop(): void
   /** Replaces the process with the installed version; undefined where the platform cannot. */
   reexec: (() => void) | undefined
+  /** Reads the configuration again; absent for an agent that runs what its command line says. */
+  reload?: (() => Promise<ReloadResult>) | undefined
 }
 
 export interface AgentOptions {
@@ -138,6 +141,14 @@ export class Agent {
     } finally {
       clearInterval(this.#updateTimer)
     }
+  }
+
+  /** Reads the configuration again and applies it; rejects, and changes nothing, if it has mistakes. */
+  async reload(): Promise<ReloadResult> {
+    const { program } = this.#options
+    if (program?.reload === undefined)
+      throw new Error('this agent was not started with "adit start": it has no definitions to read again')
+    return program.reload()
   }
 
   /** Unbinds every tunnel and ends the session, within `timeoutMs`. */

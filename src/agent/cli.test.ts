@@ -814,3 +814,83 @@ test('a service with an unusable configuration exits with code 5', async () => {
   assert.equal(code, 5)
   assert.match(stderr, /did you mean "agent"/)
 })
+
+test('SIGHUP and adit config reload read the configuration again and leave what did not change online', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = createTempDir()
+  const config = join(home, 'adit.yml')
+  const addr = await startHttpService(t, (_request, response) => response.end('hello'))
+  const define = (tunnels: Record<string, object>, agent = '') =>
+    writeFileSync(config, `version: "3"\nagent: {${agent}}\ntunnels: ${JSON.stringify(tunnels)}\n`, {
+      mode: 0o600,
+    })
+  const tunnel = (name: string) => ({ proto: 'http', addr, domain: `${name}.test`, schemes: ['https'] })
+  define({ kept: tunnel('kept'), changed: tunnel('changed'), gone: tunnel('gone') })
+  const flags = [
+    `--config=${config}`,
+    '--web-addr=127.0.0.1:0',
+    '--log=stdout',
+    ...gatewayFlags(gateway, home),
+  ]
+  const program = startProgram(t, ['start', '--all', ...flags], { env: cleanEnv(home) })
+  await program.until(({ stdout }) => stdout.split('started tunnel').length === 4)
+  const web = /msg="starting web service" obj=web addr=(\S+)/.exec(program.stdout)?.[1]
+  const list = async () => {
+    const { json } = await call(`http://${web}`, 'GET', '/api/tunnels')
+    return new Map<string, string>(
+      (json.tunnels as { name: string; ID: string }[]).map(({ name, ID }) => [name, ID]),
+    )
+  }
+  const before = await list()
+  const reload = () => host.run(['config', 'reload', `--web-addr=${web}`], { env: cleanEnv(home) })
+
+  define(
+    { kept: tunnel('kept'), changed: { ...tunnel('changed'), metadata: 'new' }, added: tunnel('added') },
+    'legs: 1',
+  )
+  const changed = await reload()
+  const after = await list()
+  define({ kept: { ...tunnel('kept'), proto: 'gopher' } })
+  const mistaken = await reload()
+  program.child.kill('SIGHUP')
+  await program.until(({ stdout }) => stdout.includes('configuration not reloaded'))
+  const afterMistake = await list()
+  define({ kept: tunnel('kept') })
+  program.child.kill('SIGHUP')
+  await program.until(({ stdout }) => stdout.split('msg="configuration reloaded"').length === 3)
+  const last = await list()
+
+  assert.equal(
+    changed.stdout,
+    'The configuration was reloaded: started added; replaced changed; stopped gone; unchanged kept.\n' +
+      'These settings take effect when the agent starts again: legs\n',
+  )
+  assert.deepEqual([...after.keys()].sort(), ['added', 'changed', 'kept'])
+  assert.equal(after.get('kept'), before.get('kept'))
+  assert.equal(mistaken.code, 1)
+  assert.match(mistaken.stderr, /was not reloaded, and nothing changed\.\n.*adit\.yml line 3: .*gopher/)
+  assert.deepEqual(afterMistake, after)
+  assert.deepEqual(last, new Map([['kept', before.get('kept')]]))
+})
+
+test('config reload says which agent does not answer, and that others have nothing to reload', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = createTempDir()
+  const program = startProgram(
+    t,
+    ['http', '1', '--web-addr=127.0.0.1:0', '--log=stdout', ...gatewayFlags(gateway, home)],
+    { env: cleanEnv(home) },
+  )
+  await program.until(({ stdout }) => /started tunnel/.test(stdout))
+  const web = /msg="starting web service" obj=web addr=(\S+)/.exec(program.stdout)?.[1]
+  const reload = (address: string | undefined) =>
+    host.run(['config', 'reload', `--web-addr=${address}`], { env: cleanEnv(home) })
+
+  const nothing = await reload(web)
+  const absent = await reload(`127.0.0.1:${await findFreePorts(1)}`)
+
+  assert.match(nothing.stderr, /was not started with "adit start"/)
+  assert.match(absent.stderr, /no agent answers at 127\.0\.0\.1:\d+: nothing listens there/)
+  program.child.kill('SIGHUP')
+  await program.until(({ stdout }) => /configuration not reloaded/.test(stdout))
+})

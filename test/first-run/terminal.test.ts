@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { cleanEnv } from '../../src/agent/testing/program.ts'
@@ -95,4 +96,16 @@ test('a crash and a signal leave the terminal as it was', async (t) => {
 
     await assertRestored(terminal, code)
   }
+})
+
+test('SIGHUP leaves an agent running while its terminal is there; it ends with the terminal', async (t) => {
+  const { terminal, url } = await startScreen(t, [80, 24])
+  await eventually(showsUrl(terminal, url), terminal.text)
+  const pid = terminal.programPid()
+
+  process.kill(pid, 'SIGHUP')
+  await eventually(() => terminal.text().includes('SIGHUP has changed nothing'), terminal.text)
+  terminal.close()
+
+  await eventually(() => !existsSync(`/proc/${pid}`), 'the agent has ended')
 })

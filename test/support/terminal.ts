@@ -20,6 +20,8 @@ export interface Terminal {
   resize(columns: number, rows: number): void
   /** Process id of the program that the shell runs. */
   programPid(): number
+  /** Closes the window, as a person does with a program still running in it. */
+  close(): void
 }
 
 /** Opens a terminal whose shell runs a script; it ends with the test. */
@@ -45,9 +47,10 @@ export function openTerminal(
     if (status !== 0) throw new Error(`tmux ${args[0]}: ${stderr}`)
     return stdout
   }
-  t.after(() => {
+  const close = () => {
     spawnSync('tmux', ['-S', socket, 'kill-server'])
-  })
+  }
+  t.after(close)
   tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), 'sh', '-c', script)
   const show = (format: string) => tmux('display-message', '-p', format).trim()
   const lines = () => tmux('capture-pane', '-p').replace(/\n$/, '').split('\n')
@@ -63,6 +66,7 @@ export function openTerminal(
     resize: (width, height) => {
       tmux('resize-window', '-x', String(width), '-y', String(height))
     },
+    close,
     programPid() {
       const shell = show('#{pane_pid}')
       return Number(readFileSync(`/proc/${shell}/task/${shell}/children`, 'utf8').split(' ')[0])

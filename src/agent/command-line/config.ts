@@ -46,6 +46,14 @@ export function addConfigCommands(
     const { checkConfig } = await loadConfigCommands()
     await checkConfig(valuesOf(check), env, output, await loadRequestCheck?.())
   })
+  const reload = config
+    .command('reload')
+    .description('make the running agent read its configuration file again, as SIGHUP does')
+  addFlags(reload, [{ name: 'web-addr', kind: 'text', help: 'host:port of the local API of the agent' }])
+  reload.action(async () => {
+    const { reloadConfig } = await loadConfigCommands()
+    await reloadConfig(valuesOf(reload), env, output.out)
+  })
   const edit = config.command('edit').description('open the configuration file in your editor')
   edit.action(async () => {
     const { editConfig } = await loadConfigCommands()

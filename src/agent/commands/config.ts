@@ -1,14 +1,18 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { CommandFailure } from '../../base/command-line.ts'
+import { joinHostPort } from '../../base/hostport.ts'
+import { describeNetworkError } from '../../base/network-error.ts'
 import { loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
 import { upgradeConfig } from '../config/upgrade.ts'
 import { saveKey, type WritableKey, writePrivateFile } from '../config/write.ts'
 import { parseServerAddresses } from '../connect/location.ts'
+import { resolveWebSettings } from '../settings.ts'
+import { describeReload, type ReloadResult } from '../tunnels/reload.ts'
 import { readUpdateKey } from '../update/manifest.ts'
 import type { CheckInput } from './check.ts'
-import { configPath, configPaths, readToken } from './context.ts'
+import { configPath, configPaths, createContext, readToken } from './context.ts'
 import type { FlagValues } from './session-flags.ts'
 
 type Write = (text: string) => void
@@ -70,6 +74,33 @@ export async function checkConfig(
   requireSpecs(resolveDefinitions({ config, keys, describeSource, checkRequest }))
   for (const path of config.files) out(`Valid configuration file at ${path}\n`)
   for (const warning of config.warnings) warn(`WARN:  ${warning}\n`)
+}
+
+/** `config reload`: asks the agent on this machine, at its local API. */
+export async function reloadConfig(values: FlagValues, env: Env, write: Write): Promise<void> {
+  const web = resolveWebSettings(createContext(values, env).keys)
+  if (web === undefined)
+    throw new CommandFailure('web_addr is false, so the agent has no local API; send it SIGHUP instead')
+  const address = joinHostPort(isUnspecified(web.host) ? '127.0.0.1' : web.host, web.port)
+  const response = await fetch(`http://${address}/api/config/reload`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{}',
+  }).catch((error) => {
+    throw new CommandFailure(
+      `no agent answers at ${address}: ${describeNetworkError(error)}.\nSay where its local API is with --web-addr HOST:PORT; the agent prints it as "Web Interface".`,
+    )
+  })
+  const body = (await response.json().catch(() => ({}))) as ReloadResult & { details?: { err?: string } }
+  if (!response.ok)
+    throw new CommandFailure(
+      `The configuration was not reloaded, and nothing changed.\n${body.details?.err ?? `${address} answered ${response.status}.`}`,
+    )
+  write(`${describeReload(body).join('\n')}\n`)
+}
+
+function isUnspecified(host: string): boolean {
+  return host === '0.0.0.0' || host === '::'
 }
 
 /** `config edit`: opens the file as it is, valid or not, and creates it when it is missing. */

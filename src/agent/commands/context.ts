@@ -8,16 +8,22 @@ import { type ConfigProblem, object, type Path } from '../config/shape.ts'
 import { type AgentLog, createAgentLog, openLogOutput, silentAgentLog } from '../log/log.ts'
 import type { FlagValues } from './session-flags.ts'
 
-/** What a command works with: the merged configuration with flags applied, and the configured log. */
-export interface CommandContext {
+/** The merged configuration with flags applied. */
+export interface Configuration {
   config: Config
   /** Agent keys with flags applied: flags override environment variables, which override files. */
   keys: AgentKeys
+  /** Describes where a value was set: a flag, a variable, or a file and its line. */
+  describeSource(path: Path): string
+}
+
+/** What a command works with: the configuration, and the configured log. */
+export interface CommandContext extends Configuration {
   log: AgentLog
   /** The log target; undefined when logging is off. */
   logTarget: string | undefined
-  /** Describes where a value was set: a flag, a variable, or a file and its line. */
-  describeSource(path: Path): string
+  /** Reads the files again, with the same flags. */
+  reread(): Configuration
 }
 
 /** The configuration files named by `--config` or `ADIT_CONFIG`, in order. */
@@ -58,18 +64,24 @@ export function createContext(
   options: { stdoutForData?: boolean } = {},
 ): CommandContext {
   const paths = configPaths(values, env)
-  const config = loadConfig(paths, env)
   const flags = parseFlagKeys(values)
-  const keys: AgentKeys = { ...config.agent, ...flags }
+  const read = () => readConfiguration(paths, flags, env)
+  const configuration = read()
+  const { config, keys } = configuration
   const { log, logTarget } = openLog(keys, options.stdoutForData ?? false)
   if (keys.authtoken) log.hide(keys.authtoken)
   if (keys.api_key) log.hide(keys.api_key)
   logConfiguration(log, config, paths, env)
+  return { ...configuration, log, logTarget, reread: read }
+}
+
+function readConfiguration(paths: readonly string[], flags: AgentKeys, env: Env): Configuration {
+  const config = loadConfig(paths, env)
   const describeSource = (path: Path) =>
     path[0] === 'agent' && Object.hasOwn(flags, path[1] ?? '')
       ? `--${flagName(path[1])}`
       : config.describeSource(path)
-  return { config, keys, log, logTarget, describeSource }
+  return { config, keys: { ...config.agent, ...flags }, describeSource }
 }
 
 function flagName(key: string | number | undefined): string {

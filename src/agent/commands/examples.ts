@@ -45,6 +45,7 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
     ['adit config check', 'check the default file'],
     ['adit config check --config work.yml', 'check another one'],
   ],
+  'config reload': [['adit config reload', 'apply what changed in the file, without a break for the rest']],
   'config edit': [['EDITOR=vim adit config edit', 'edit the default file with vim']],
   'config upgrade': [
     ['adit config upgrade --dry-run', 'print the file in the newest version'],

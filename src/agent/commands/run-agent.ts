@@ -8,11 +8,13 @@ import { type LocalApi, startLocalApi } from '../local-api/local-api.ts'
 import { followFirstProblems } from '../screen/hints.ts'
 import { createJsonReporter, createPlainReporter, reportStatus } from '../screen/plain.ts'
 import { type AgentSettings, resolveSettings } from '../settings.ts'
+import type { ReloadResult } from '../tunnels/reload.ts'
 import { type AgentTunnelSpec, addPlainHttp } from '../tunnels/spec.ts'
 import { StartError } from '../tunnels/tunnels.ts'
 import type { CommandContext } from './context.ts'
 import { appendCode } from './documentation.ts'
 import { type ResumeState, reexec, writeResumeState } from './reexec.ts'
+import { createReload, type ReloadSource, watchTerminal } from './reload.ts'
 
 /** What a command runs. */
 export interface RunOptions {
@@ -26,6 +28,8 @@ export interface RunOptions {
   serviceRun?: boolean
   /** Starts what opens and closes further tunnels while the agent runs; returns what ends it. */
   attach?(agent: Agent, withSchemes: (specs: readonly AgentTunnelSpec[]) => AgentTunnelSpec[]): () => void
+  /** Reads the definitions again; absent where the command line defines what runs. */
+  reload?: ReloadSource | undefined
   /** State of the previous process of this agent. */
   resumeState?: ResumeState | undefined
   env: Env
@@ -41,6 +45,7 @@ export async function runAgent(options: RunOptions): Promise<number> {
   const settings = resolveSettings(context.keys, env)
   const stopRequest = Promise.withResolvers<string>()
   let hideStatus = () => {}
+  const reloadable = Promise.withResolvers<() => Promise<ReloadResult>>()
   const agent: Agent = new Agent({
     settings,
     log,
@@ -48,6 +53,7 @@ export async function runAgent(options: RunOptions): Promise<number> {
     serviceRun: options.serviceRun ?? false,
     program: {
       stop: () => stopRequest.resolve('stop'),
+      reload: options.reload && (() => reloadable.promise.then((reload) => reload())),
       reexec: () => {
         // The new process finds the terminal as this one did.
         hideStatus()
@@ -64,13 +70,26 @@ export async function runAgent(options: RunOptions): Promise<number> {
   followFirstProblems(agent, ({ message, fields }) => log.warn(message, fields))
   let api: LocalApi | undefined
   let detach: (() => void) | undefined
-  const unfollowSignals = followSignals((signal) => stopRequest.resolve(signal))
+  const unfollowSignals = followSignals({
+    stop: (signal) => stopRequest.resolve(signal),
+    hangup: () =>
+      void agent.reload().catch((error) => {
+        log.error('configuration not reloaded', { obj: 'app', err: errorMessage(error) })
+        agent.notice(`SIGHUP has changed nothing: ${errorMessage(error)}`)
+      }),
+  })
   try {
     api = settings.web && (await startLocalApi(agent, settings.web))
     hideStatus = await showStatus(options, agent, api?.url, () => stopRequest.resolve('SIGINT'))
     const running = agent.run()
     detach = options.attach?.(agent, (specs) => withLocalSchemes(specs, settings))
-    const started = startAll(agent, options.resumeState?.specs ?? withLocalSchemes(options.specs, settings))
+    const withSchemes = (specs: readonly AgentTunnelSpec[]) => withLocalSchemes(specs, settings)
+    const specs = options.resumeState?.specs ?? withSchemes(options.specs)
+    const started = startAll(agent, specs)
+    if (options.reload)
+      reloadable.resolve(
+        createReload(agent, options.reload, { configuration: context, specs, started }, withSchemes),
+      )
     const reason = await Promise.race([
       stopRequest.promise,
       running.then(() => 'closed'),
@@ -149,7 +168,13 @@ function warn({ context, output }: RunOptions, warning: string): void {
   else if (output !== 'json') process.stderr.write(`WARN:  ${warning}\n`)
 }
 
-function followSignals(onSignal: (signal: NodeJS.Signals) => void): () => void {
+/** SIGHUP reloads, except when the terminal has gone, and on Windows, where it only says that a window was closed. */
+function followSignals(on: { stop(signal: NodeJS.Signals): void; hangup(): void }): () => void {
+  const isTerminalGone = watchTerminal()
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (signal === 'SIGHUP' && process.platform !== 'win32' && !isTerminalGone()) on.hangup()
+    else on.stop(signal)
+  }
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.on(signal, onSignal)
   return () => {

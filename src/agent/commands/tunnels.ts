@@ -9,9 +9,10 @@ import type { ConfigProblem } from '../config/shape.ts'
 import { type AgentTunnelSpec, toTunnelSpec } from '../tunnels/spec.ts'
 import { SpecError } from '../tunnels/spec-error.ts'
 import { type Definition, noDefinitionsFailure, requireSpecs, resolveDefinitions } from './check.ts'
-import { type CommandContext, createContext } from './context.ts'
+import { type CommandContext, type Configuration, createContext } from './context.ts'
 import { deprecationWarnings, ENDPOINT_FLAGS, LABELLED_FLAGS, toDefinition } from './flags.ts'
 import { consumeResumeState } from './reexec.ts'
+import type { ReloadSource } from './reload.ts'
 import { runAgent } from './run-agent.ts'
 import {
   COMMON_FLAGS,
@@ -62,10 +63,19 @@ export async function startCommand(
   env: NodeJS.ProcessEnv & Env,
 ): Promise<number> {
   const context = createContext(values, env)
-  const available = resolveDefinitions(context)
+  const select = (configuration: Configuration) =>
+    selectSpecs(resolveDefinitions(configuration), names, values, configuration.config)
+  const specs = select(context)
   if (typeof values.metadata === 'string') context.keys.metadata = values.metadata
-  const specs = selectSpecs(available, names, values, context.config)
-  return runSpecs(context, specs, [], values, env)
+  return runSpecs(context, specs, [], values, env, { read: () => readAgain(context, select) })
+}
+
+function readAgain(
+  context: CommandContext,
+  select: (configuration: Configuration) => AgentTunnelSpec[],
+): ReturnType<ReloadSource['read']> {
+  const configuration = context.reread()
+  return { configuration, specs: select(configuration) }
 }
 
 /** `adit service run`, called by the service manager. An unusable configuration has an exit code of its own. */
@@ -80,7 +90,13 @@ export async function serviceRunCommand(values: FlagValues, env: NodeJS.ProcessE
   }
   if (available.size === 0) throw noDefinitionsFailure(context.config, EXIT_UNUSABLE_CONFIG)
   const specs = [...available.values()]
-  return runAgent({ context, specs, output: undefined, warnings: [], serviceRun: true, env })
+  const select = (configuration: Configuration) => {
+    const defined = requireSpecs(resolveDefinitions(configuration))
+    if (defined.size === 0) throw noDefinitionsFailure(configuration.config)
+    return [...defined.values()]
+  }
+  const reload = { read: () => readAgain(context, select) }
+  return runAgent({ context, specs, output: undefined, warnings: [], serviceRun: true, reload, env })
 }
 
 function runSpecs(
@@ -89,11 +105,13 @@ function runSpecs(
   flags: readonly CommandFlag[],
   values: FlagValues,
   env: NodeJS.ProcessEnv & Env,
+  reload?: ReloadSource,
 ): Promise<number> {
   const output = isJsonOutput(values) ? 'json' : undefined
   const warnings = deprecationWarnings([...flags, ...SESSION_FLAGS, ...COMMON_FLAGS], values)
   const qr = values.qr === 'true'
-  return runAgent({ context, specs, output, warnings, qr, resumeState: consumeResumeState(env), env })
+  const resumeState = consumeResumeState(env)
+  return runAgent({ context, specs, output, warnings, qr, reload, resumeState, env })
 }
 
 function parseSpec(

@@ -57,6 +57,7 @@ export const problem = {
       'too many pinned requests',
       'pinned requests may take half of inspect_db_size; unpin some, or raise it',
     ),
+  notReloaded: (err: string) => new ApiProblem(400, 110, 'configuration not reloaded', err),
   notReplayable: (err: string) => new ApiProblem(400, 107, 'request cannot be replayed', err),
 }
 

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../base/error-message.ts'
 import { joinHostPort } from '../../base/hostport.ts'
 import { VERSION } from '../../base/version.ts'
 import { ProtocolError } from '../../protocol/index.ts'
@@ -72,6 +73,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
     ['/api', root],
     ['/api/', root],
     ['/api/status', statusRoute(agent)],
+    ['/api/config/reload', reloadRoute(agent)],
     ['/api/tunnels', tunnelListRoute(tunnels)],
     ['/api/tunnels/:', tunnelRoute(tunnels)],
     ['/api/endpoints', endpointListRoute(tunnels)],
@@ -102,6 +104,18 @@ function statusRoute({ connection, updater, captures }: Agent): LocalRoute {
         uri: '/api/status',
       } satisfies AgentStatus,
     }),
+  }
+}
+
+function reloadRoute(agent: Agent): LocalRoute {
+  return {
+    post: async () => {
+      if (agent.connection.status !== 'online') throw problem.notReady()
+      const result = await agent.reload().catch((error) => {
+        throw problem.notReloaded(errorMessage(error))
+      })
+      return { status: 200, body: result }
+    },
   }
 }
 
