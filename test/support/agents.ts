@@ -7,6 +7,9 @@ import { cleanEnv } from '../../src/agent/testing/program.ts'
 import type { TestPlatform } from './platform.ts'
 import { createTempDir } from './temp-dir.ts'
 
+/** A server that has just been started may be slow on a machine that is busy with other tests. */
+const START_TIMEOUT_MS = 60_000
+
 /** Starts an agent that connects to one node. */
 export async function startAgent(
   t: TestContext,
@@ -25,6 +28,7 @@ export async function startAgent(
     connectUrl: node.credentials.agent_addr,
     authtoken,
     rootCas: node.credentials.ca_file,
+    timeoutMs: START_TIMEOUT_MS,
   })
   t.after(() => agent.close())
   return agent
