@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../base/log.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import { type Position, readHead } from './changes.ts'
 import type { DatabaseWatch } from './database-watch.ts'
 import type { HistoryWatch } from './history.ts'
@@ -37,6 +38,7 @@ export class Feed {
   readonly #log: Logger
   readonly #followers = new Set<FollowerState>()
   #watching: { stop(): void } | undefined
+  readonly #shared = new Map<string, unknown>()
   #interrupted = false
 
   constructor({
@@ -182,7 +184,7 @@ export class Feed {
     for (let position = start; ; ) {
       const { rowChanges, revision } = await this.#changesAfter(sql, { revision: position.revision, kinds })
       // Read after the changes, so that what happens in between is noticed.
-      const head = await readHead(sql)
+      const head = await this.#share(sql, 'head', () => readHead(sql))
       if (position.revision < head.pruned) return undefined
       const { history } = head
       if (history === position.history && revision <= head.revision)
@@ -245,10 +247,12 @@ export class Feed {
     { revision: after, kinds }: { revision: number; kinds: ReadonlySet<string> },
   ): Promise<{ rowChanges: RowChange[]; revision: number }> {
     const { dialect } = this.#engine
-    const changes = await sql.all(
-      'SELECT revision, kind, id FROM changes WHERE revision > ? ORDER BY revision LIMIT ?',
-      after,
-      PAGE_SIZE,
+    const changes = await this.#share(sql, `changes ${after}`, () =>
+      sql.all(
+        'SELECT revision, kind, id FROM changes WHERE revision > ? ORDER BY revision LIMIT ?',
+        after,
+        PAGE_SIZE,
+      ),
     )
     const revision = Number(changes.at(-1)?.revision ?? after)
     // Only the last change of a row counts, since followers get current rows.
@@ -271,6 +275,15 @@ export class Feed {
       revision: change.revision as number,
     }))
     return { rowChanges, revision }
+  }
+
+  /** A commit wakes all followers at once: what several of them read in the same turn is read once. */
+  #share<T>(sql: Sql, key: string, read: () => MaybePromise<T>): MaybePromise<T> {
+    if (sql !== this.#engine.reader) return read()
+    if (this.#shared.size === 0) queueMicrotask(() => this.#shared.clear())
+    const shared = (this.#shared.get(key) as MaybePromise<T> | undefined) ?? read()
+    this.#shared.set(key, shared)
+    return shared
   }
 
   // A follower that throws must not affect the other followers or its own next change.
