@@ -31,14 +31,19 @@ export interface Position {
   readonly revision: number
 }
 
-const SELECT_POSITION = SELECT_HEAD.replace(
+/** The statement that reads the head with the identity of the history. */
+export const SELECT_POSITION = SELECT_HEAD.replace(
   ' FROM',
   `, (SELECT value FROM settings WHERE name = '${HISTORY_SETTING}') AS history FROM`,
 )
 
 /** Reads the head. */
 export async function readHead(sql: Sql): Promise<Head & Position> {
-  const record = await sql.get(SELECT_POSITION)
+  return toPosition(await sql.get(SELECT_POSITION))
+}
+
+/** Converts the row that `SELECT_POSITION` returns. */
+export function toPosition(record: SqlRecord | undefined): Head & Position {
   return { ...toHead(record), history: String(record?.history ?? '') }
 }
 

@@ -1,4 +1,4 @@
-import { HISTORY_SETTING, type Position, SELECT_HEAD, toHead } from './changes.ts'
+import { type Position, SELECT_POSITION, toPosition } from './changes.ts'
 import type { Dialect, Engine, Head, SqlRecord } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 
@@ -112,18 +112,16 @@ function stateStatement({ digest }: Pick<Dialect, 'digest'>): string {
     ([table, columns]) =>
       `(SELECT ${digest(`string_agg(${columns.join(" || ' ' || ")}, ',' ORDER BY ${columns[0]})`)} FROM ${table}) AS ${table}`,
   )
-  return SELECT_HEAD.replace(
-    ' FROM',
-    `, (SELECT value FROM settings WHERE name = '${HISTORY_SETTING}') AS history,
-     (SELECT MAX(number) FROM login_endings) AS revocations,
-     (SELECT SUM(enqueued) FROM event_sinks) AS events, ${digests.join(', ')} FROM`,
+  return SELECT_POSITION.replace(
+    / FROM head$/,
+    `, (SELECT MAX(number) FROM login_endings) AS revocations,
+     (SELECT SUM(enqueued) FROM event_sinks) AS events, ${digests.join(', ')} FROM head`,
   )
 }
 
 function toState(record: SqlRecord): DatabaseState {
-  const { history, revocations } = record
   return {
-    head: { ...toHead(record), history: String(history ?? '') },
-    revocations: Number(revocations ?? 0),
+    head: toPosition(record),
+    revocations: Number(record.revocations ?? 0),
   }
 }

@@ -1,8 +1,8 @@
 import { formatTimestamp } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
-import { HISTORY_SETTING, type Position } from './changes.ts'
-import type { Sql, SqlChange } from './sql.ts'
+import { HISTORY_SETTING, type Position, readHead } from './changes.ts'
+import type { Sql, SqlChange, Written } from './sql.ts'
 
 const EPOCHS_SETTING = 'store.history.epochs'
 /** As many starts of writers may lie between two looks of a reader. */
@@ -23,10 +23,14 @@ export interface HistoryLoss {
  * Begins an epoch after a revision. Each writer does so with the first write of a connection: a database that took over from
  * another one, and lacks its last revisions, has no connection of before, so that revisions with two meanings are in two epochs.
  */
-export async function beginEpoch(sql: Sql, after: number, now: number): Promise<SqlChange> {
+export async function beginEpoch(
+  sql: Sql,
+  after: number,
+  now: number,
+): Promise<{ id: string; change: SqlChange }> {
   const epochs = await readEpochs(sql)
   const id = newId('his')
-  return {
+  const change = {
     table: 'settings',
     columns: ['name', 'value', 'sealed'],
     rows: [
@@ -35,6 +39,22 @@ export async function beginEpoch(sql: Sql, after: number, now: number): Promise<
     ],
     conflict: 'ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   }
+  return { id, change }
+}
+
+/**
+ * Whether the history of a database that was started since has what a transaction wrote from this position on: writers begin
+ * an epoch with their first write to it. Undefined when the history does not show what it wrote.
+ */
+export async function hasWritten(
+  sql: Sql,
+  from: Position,
+  { revision, epoch }: Written,
+): Promise<boolean | undefined> {
+  if (epoch === undefined && revision === from.revision) return undefined
+  const position = { history: epoch ?? from.history, revision }
+  const end = await findEnd(sql, position, await readHead(sql))
+  return end !== undefined && end >= revision
 }
 
 /** Compares what this process has seen with what the database has, and says once what was lost. */

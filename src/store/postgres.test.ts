@@ -8,6 +8,7 @@ import pg from 'pg'
 import { eventually } from '../../test/support/eventually.ts'
 import { startTcp } from '../../test/support/local-server.ts'
 import { createTestDatabase, startPostgres } from '../../test/support/postgres.ts'
+import { startRelay } from '../../test/support/relay.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
@@ -185,6 +186,36 @@ test('postgres: a commit whose response is lost settles with its real outcome', 
   assert.equal(await store.get('thing', 'ac_one', 'th_aborted'), undefined)
   assert.equal(await store.verifyAudit('ac_one'), undefined)
   await put(store, draft({ id: 'th_after' }))
+})
+
+test('postgres: a commit that is lost in a failover is not taken for another transaction with its id', async (t) => {
+  const primary = await startPostgres()
+  t.after(() => primary.dispose())
+  const url = new URL(primary.url)
+  let takeOver: (() => void) | undefined
+  const relay = await startRelay(t, Number(url.port), (chunk) => {
+    if (chunk.includes('NOTIFY')) takeOver?.()
+  })
+  url.port = String(relay.port)
+  const store = await openAt(t, url.href)
+  await put(store, draft({ id: 'th_before' }))
+  await primary.stop()
+  const standby = await startPostgres({}, primary)
+  t.after(() => standby.dispose())
+  await primary.start()
+  await eventually(() => put(store, draft()).then(Boolean, () => false), 'a write')
+  // The standby lacks that write; other transactions have its id and those after it.
+  for (let count = 0; count < 50; count++) await execute(standby.url, 'SELECT pg_current_xact_id()')
+
+  takeOver = () => {
+    takeOver = undefined
+    relay.target = Number(new URL(standby.url).port)
+    relay.cut()
+  }
+  await assert.rejects(put(store, draft({ id: 'th_lost' })), /nothing was changed/)
+
+  await eventually(() => put(store, draft({ id: 'th_after' })).then(Boolean, () => false), 'a write')
+  assert.equal(await store.get('thing', 'ac_one', 'th_lost'), undefined)
 })
 
 test('postgres: acknowledged writes survive a killed client', async (t) => {

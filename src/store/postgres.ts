@@ -2,11 +2,22 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from '../base/log.ts'
-import { SELECT_HEAD, toHead } from './changes.ts'
+import { SELECT_POSITION, toHead, toPosition } from './changes.ts'
+import { hasWritten } from './history.ts'
 import type { Migrator } from './migrations.ts'
 import { describeError, translateError } from './postgres-errors.ts'
 import { PostgresTargets } from './postgres-targets.ts'
-import type { Dialect, Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
+import type {
+  Dialect,
+  Engine,
+  Head,
+  Sql,
+  SqlChange,
+  SqlRecord,
+  SqlValue,
+  WriteTransaction,
+  Written,
+} from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 import { UnsupportedDatabase } from './unsupported-database.ts'
 
@@ -34,7 +45,9 @@ const CHANNEL = 'adit_changes'
 // An arbitrary number that no other program uses for advisory locks on the same database.
 const MIGRATION_LOCK = 4_080_424_277
 const MIN_SERVER_VERSION = 130_000
-const LOCK_HEAD = `${SELECT_HEAD.replace(' FROM', ', pg_current_xact_id()::text AS id FROM')} FOR UPDATE`
+/** Identifies the run of a server: a transaction id of another one may be that of another transaction. */
+const SERVER = 'extract(epoch FROM pg_postmaster_start_time())::text'
+const LOCK_HEAD = `${SELECT_POSITION.replace(/ FROM head$/, `, pg_current_xact_id()::text AS id, ${SERVER} AS server FROM head`)} FOR UPDATE`
 
 const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
@@ -100,7 +113,7 @@ export class PostgresEngine implements Engine, Migrator {
       const result = await command(client, `BEGIN ISOLATION LEVEL READ COMMITTED; ${LOCK_HEAD}`)
       const head = result.rows[0]
       return new PostgresTransaction(client, this.#texts, toHead(head), {
-        resolveOutcome: () => this.#outcome(String(head?.id)),
+        resolveOutcome: (written) => this.#outcome(head!, written),
         drop: () => this.#drop(client),
       })
     } catch (error) {
@@ -309,12 +322,20 @@ export class PostgresEngine implements Engine, Migrator {
   }
 
   /** The outcome of a transaction whose connection was lost during the commit. */
-  async #outcome(id: string): Promise<'committed' | 'aborted' | 'unknown'> {
+  async #outcome(begun: SqlRecord, written: Written | undefined): Promise<Outcome> {
+    const { id, server } = begun
     const deadline = performance.now() + OUTCOME_TIMEOUT_MS
     while (performance.now() < deadline) {
       try {
-        const row = await this.reader.get('SELECT pg_xact_status(?::xid8) AS status', id)
+        const row = await this.reader.get(
+          `SELECT ${SERVER} = ? AS is_same, CASE WHEN ${SERVER} = ? THEN pg_xact_status(?::xid8) END AS status`,
+          ...[server!, server!, id!],
+        )
         if (row?.status === 'committed' || row?.status === 'aborted') return row.status
+        if (!row?.is_same) {
+          const isThere = written && (await hasWritten(this.reader, toPosition(begun), written))
+          return isThere === undefined ? 'unknown' : isThere ? 'committed' : 'aborted'
+        }
       } catch {
         // The database is still unavailable: retry until the deadline.
       }
@@ -432,10 +453,12 @@ class PostgresSql implements Sql {
   }
 }
 
+type Outcome = 'committed' | 'aborted' | 'unknown'
+
 /** What a transaction needs from its engine when its connection fails. */
 interface CommitRecovery {
   /** Asks the database for the outcome of the transaction. */
-  resolveOutcome(): Promise<'committed' | 'aborted' | 'unknown'>
+  resolveOutcome(written: Written | undefined): Promise<Outcome>
   /** Discards the connection. */
   drop(): void
 }
@@ -462,7 +485,7 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
     await command(this.#client, 'ROLLBACK TO SAVEPOINT call')
   }
 
-  async commit(announced: boolean): Promise<void> {
+  async commit(announced: boolean, written?: Written): Promise<void> {
     let reason: unknown = new Error('a statement before the commit failed')
     try {
       const result = await command(this.#client, announced ? `NOTIFY ${CHANNEL}; COMMIT` : 'COMMIT')
@@ -473,7 +496,7 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
     }
     this.#recovery.drop()
     // Decision 29: the response may be lost although the commit took effect; only the database knows.
-    const outcome = await this.#recovery.resolveOutcome()
+    const outcome = await this.#recovery.resolveOutcome(written)
     if (outcome === 'committed') return
     const consequence = outcome === 'aborted' ? 'nothing was changed' : 'its outcome is not known'
     throw new StoreUnavailable(

@@ -73,6 +73,14 @@ export interface Dialect {
 /** Runs a read on the database, or on the fallback copy while the database is unavailable. */
 export type Query = <T>(read: (sql: Sql) => MaybePromise<T>) => Promise<T>
 
+/** What the history of the database has if a transaction was committed. */
+export interface Written {
+  /** The revision after it. */
+  readonly revision: number
+  /** The identity of the epoch that it begins, if it does. */
+  readonly epoch: string | undefined
+}
+
 /** One write transaction of the engine, shared by the calls of a commit group. */
 export interface WriteTransaction extends Sql {
   /** The head at the start of this transaction, locked until it ends. */
@@ -83,8 +91,9 @@ export interface WriteTransaction extends Sql {
   rollbackToSavepoint(): MaybePromise<void>
   /**
    * Resolves once everything is durable, including statements still in flight. `announced`: other processes wait for it.
+   * `written` tells afterwards whether a commit took effect whose response was lost.
    */
-  commit(announced: boolean): Promise<void>
+  commit(announced: boolean, written?: Written): Promise<void>
   /** Never throws: the transaction has ended afterwards, whatever the state of the database. */
   rollback(): Promise<void>
 }

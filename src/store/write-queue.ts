@@ -201,7 +201,8 @@ async function finishGroup(
 ): Promise<void> {
   const { changes, audits, revision, auditCount } = group
   const writes: SqlChange[] = []
-  if (beginsEpoch) writes.push(await beginEpoch(transaction, transaction.head.revision, Date.now()))
+  const epoch = beginsEpoch ? await beginEpoch(transaction, transaction.head.revision, Date.now()) : undefined
+  if (epoch !== undefined) writes.push(epoch.change)
   if (changes.length > 0) writes.push({ table: 'changes', columns: CHANGE_COLUMNS, rows: changes })
   if (audits.length > 0) writes.push(...auditChanges(audits))
   if (revision > transaction.head.revision || auditCount > transaction.head.audits) {
@@ -209,7 +210,7 @@ async function finishGroup(
   }
   leaveToCommit(transaction.apply(...writes))
   failpoint('store.group.gathered')
-  await transaction.commit(announced || revision > transaction.head.revision)
+  await transaction.commit(announced || revision > transaction.head.revision, { revision, epoch: epoch?.id })
 }
 
 /** Rejects with `StoreUnavailable` if the work of a write takes longer. */

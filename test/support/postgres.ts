@@ -77,10 +77,19 @@ export async function execute(url: string, statement: string): Promise<pg.QueryR
   }
 }
 
-/** Starts a separate server, for tests that stop it or change its settings. */
-export function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+/** Starts a separate server, for tests that stop it or change its settings. `copyOf`: with the data of one that is stopped. */
+export function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+  copyOf?: PostgresServer,
+): Promise<PostgresServer> {
   const options = ['-U', 'adit', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8']
-  return startOnDirectory('initdb', options, settings)
+  return startOnDirectory(
+    (dataDir) =>
+      copyOf === undefined
+        ? [join(findBinaries(), 'initdb'), '-D', dataDir, ...options]
+        : ['cp', '-a', copyOf.dataDir, dataDir],
+    settings,
+  )
 }
 
 /**
@@ -90,13 +99,12 @@ export function startPostgres(settings: Readonly<Record<string, string>> = {}): 
 export function startStandby(primaryPort: number): Promise<PostgresServer> {
   const source = `host=127.0.0.1 port=${primaryPort} user=adit application_name=standby`
   const options = ['-d', source, '--write-recovery-conf', '--checkpoint=fast', '--no-sync']
-  return startOnDirectory('pg_basebackup', options)
+  return startOnDirectory((dataDir) => [join(findBinaries(), 'pg_basebackup'), '-D', dataDir, ...options])
 }
 
-/** Starts a server on a directory that a program of PostgreSQL makes. */
+/** Starts a server on a directory that a command makes. */
 async function startOnDirectory(
-  program: string,
-  programOptions: readonly string[],
+  commandFor: (dataDir: string) => readonly [program: string, ...args: string[]],
   settings: Readonly<Record<string, string>> = {},
 ): Promise<PostgresServer> {
   const root = mkdtempSync(join(tmpdir(), 'adit-postgres-'))
@@ -105,9 +113,8 @@ async function startOnDirectory(
   const user = postgresUser()
   if (user) chownSync(root, user.uid, user.gid)
   // Not synchronously: the relay of a standby may be in this process.
-  const making = spawn(join(findBinaries(), program), ['-D', dataDir, ...programOptions], {
-    ...{ ...user, stdio: ['ignore', 'ignore', 'inherit'], cwd: root },
-  })
+  const [program, ...args] = commandFor(dataDir)
+  const making = spawn(program, args, { ...user, stdio: ['ignore', 'ignore', 'inherit'], cwd: root })
   const [code] = await once(making, 'exit')
   if (code !== 0) throw new Error(`${program} failed with exit code ${code}.`)
   const options = {
