@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { MaybePromise } from '../base/maybe-promise.ts'
 import { auditPage, verifyChain } from './audit.ts'
 import { changesAfter, pruneBatch, readHead } from './changes.ts'
 import { DatabaseWatch } from './database-watch.ts'
@@ -10,7 +9,7 @@ import type { HistoryWatch } from './history.ts'
 import { acquireLease } from './leases.ts'
 import { createReader } from './reader.ts'
 import { ROW_COLUMNS, toRow } from './rows.ts'
-import type { Engine, Query, Sql } from './sql.ts'
+import type { Beat, Engine, Query, Sql } from './sql.ts'
 import type { SettingOptions, Store } from './store.ts'
 import { CallTransaction } from './transaction.ts'
 import { openVault, settingSealContext, type Vault } from './vault.ts'
@@ -41,8 +40,7 @@ export interface DurableStore extends Store {
   readonly watch: DatabaseWatch
   /** Runs statements in one durable transaction. */
   inTransaction<T>(body: CallBody<T>): Promise<T>
-  /** Runs one statement, such as the renewal of a lease, that need not wait for the writers of other processes. */
-  beat<T>(statement: (sql: Sql) => MaybePromise<T>): Promise<T>
+  readonly beat: Beat
 }
 
 /** Creates the store of an engine whose tables are migrated. */
@@ -72,7 +70,7 @@ export async function createDurableStore(options: {
   const fallbackSql = withFallback(sql, query)
   const inTransaction = <T>(body: CallBody<T>) => queue.submit(body)
   const { autocommit } = engine
-  const beat: DurableStore['beat'] = async (statement) =>
+  const beat: Beat = async (statement) =>
     autocommit === undefined ? inTransaction(async (sql) => statement(sql)) : statement(autocommit)
   let closing: Promise<void> | undefined
   let probeInFlight: Promise<void> | undefined

@@ -2,7 +2,7 @@ import { formatTimestamp } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
 import { HISTORY_SETTING, type Position, readHead } from './changes.ts'
-import type { Sql, SqlChange, Written } from './sql.ts'
+import type { CommitTrace, Sql, SqlChange } from './sql.ts'
 
 const EPOCHS_SETTING = 'store.history.epochs'
 /** As many starts of writers may lie between two looks of a reader. */
@@ -49,7 +49,7 @@ export async function beginEpoch(
 export async function hasWritten(
   sql: Sql,
   from: Position,
-  { revision, epoch }: Written,
+  { revision, epoch }: CommitTrace,
 ): Promise<boolean | undefined> {
   if (epoch === undefined && revision === from.revision) return undefined
   const position = { history: epoch ?? from.history, revision }

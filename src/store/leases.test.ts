@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import type { DurableStore } from './durable-store.ts'
 import { acquireLease, requireLease } from './leases.ts'
+import type { Beat } from './sql.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { LeaseLost } from './store.ts'
 
@@ -13,7 +13,7 @@ function leaseTable() {
     'CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT, fence INTEGER, ttl INTEGER, expires_at INTEGER)',
   )
   const sql = new SqliteConnection(database)
-  const beat: DurableStore['beat'] = async (statement) => statement(sql)
+  const beat: Beat = async (statement) => statement(sql)
   const dialect = { leaseClock: 'lease_clock()' }
   const table = {
     now: 1_000_000,

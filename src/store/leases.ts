@@ -1,5 +1,4 @@
-import type { DurableStore } from './durable-store.ts'
-import type { Dialect, Sql } from './sql.ts'
+import type { Beat, Dialect, Sql } from './sql.ts'
 import { type Lease, LeaseLost } from './store.ts'
 
 type LeaseClock = Pick<Dialect, 'leaseClock'>
@@ -9,7 +8,7 @@ type LeaseClock = Pick<Dialect, 'leaseClock'>
  * this process (P54), and every acquisition raises the fence, so that a stalled holder is recognised.
  */
 export async function acquireLease(
-  { beat, dialect }: Pick<DurableStore, 'beat'> & { readonly dialect: LeaseClock },
+  { beat, dialect }: { readonly beat: Beat; readonly dialect: LeaseClock },
   name: string,
   holder: string,
   ttlMs: number,

@@ -8,6 +8,7 @@ import type { Migrator } from './migrations.ts'
 import { describeError, translateError } from './postgres-errors.ts'
 import { PostgresTargets } from './postgres-targets.ts'
 import type {
+  CommitTrace,
   Dialect,
   Engine,
   Head,
@@ -16,7 +17,6 @@ import type {
   SqlRecord,
   SqlValue,
   WriteTransaction,
-  Written,
 } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 import { UnsupportedDatabase } from './unsupported-database.ts'
@@ -322,7 +322,7 @@ export class PostgresEngine implements Engine, Migrator {
   }
 
   /** The outcome of a transaction whose connection was lost during the commit. */
-  async #outcome(begun: SqlRecord, written: Written | undefined): Promise<Outcome> {
+  async #outcome(begun: SqlRecord, written: CommitTrace | undefined): Promise<Outcome> {
     const { id, server } = begun
     const deadline = performance.now() + OUTCOME_TIMEOUT_MS
     while (performance.now() < deadline) {
@@ -458,7 +458,7 @@ type Outcome = 'committed' | 'aborted' | 'unknown'
 /** What a transaction needs from its engine when its connection fails. */
 interface CommitRecovery {
   /** Asks the database for the outcome of the transaction. */
-  resolveOutcome(written: Written | undefined): Promise<Outcome>
+  resolveOutcome(written: CommitTrace | undefined): Promise<Outcome>
   /** Discards the connection. */
   drop(): void
 }
@@ -485,7 +485,7 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
     await command(this.#client, 'ROLLBACK TO SAVEPOINT call')
   }
 
-  async commit(announced: boolean, written?: Written): Promise<void> {
+  async commit(announced: boolean, written?: CommitTrace): Promise<void> {
     let reason: unknown = new Error('a statement before the commit failed')
     try {
       const result = await command(this.#client, announced ? `NOTIFY ${CHANNEL}; COMMIT` : 'COMMIT')

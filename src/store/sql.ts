@@ -70,11 +70,14 @@ export interface Dialect {
   readonly lockRows: string
 }
 
+/** Runs one statement, such as the renewal of a lease, that need not wait for the writers of other processes. */
+export type Beat = <T>(statement: (sql: Sql) => MaybePromise<T>) => Promise<T>
+
 /** Runs a read on the database, or on the fallback copy while the database is unavailable. */
 export type Query = <T>(read: (sql: Sql) => MaybePromise<T>) => Promise<T>
 
 /** What the history of the database has if a transaction was committed. */
-export interface Written {
+export interface CommitTrace {
   /** The revision after it. */
   readonly revision: number
   /** The identity of the epoch that it begins, if it does. */
@@ -93,7 +96,7 @@ export interface WriteTransaction extends Sql {
    * Resolves once everything is durable, including statements still in flight. `announced`: other processes wait for it.
    * `written` tells afterwards whether a commit took effect whose response was lost.
    */
-  commit(announced: boolean, written?: Written): Promise<void>
+  commit(announced: boolean, written?: CommitTrace): Promise<void>
   /** Never throws: the transaction has ended afterwards, whatever the state of the database. */
   rollback(): Promise<void>
 }
