@@ -2,7 +2,7 @@
  * All durable state, on SQLite or PostgreSQL under one contract (`store.ts`): resources, claims, the change feed, the
  * audit chain, settings, leases, sealed secrets, and the tables of the event queue, log-ins and sessions of visitors, dashboard sessions, nodes,
  * name claims and IP data. Uses `base` and the declarations of `resources`, and calls no other part: parts follow it. Begin with
- * `store.ts` (the interface), then `transaction.ts` and `write-queue.ts` (the write path), `feed.ts` (followers) and
+ * `store.ts` (the interface), then `transaction.ts` and `write-queue.ts` (the write path), `database-watch.ts` and `feed.ts` (followers) and
  * `sqlite.ts` or `postgres.ts` (the engines).
  */
 import { existsSync } from 'node:fs'
