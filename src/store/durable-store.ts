@@ -62,7 +62,7 @@ export async function createDurableStore(options: {
   const { vault, auditKey } = await openSecrets(engine, query, options.masterKeyFile)
   const watch = new DatabaseWatch(engine)
   const feed = new Feed({ engine, watch, query, vault, history, log })
-  const queue = new WriteQueue(engine, () => {
+  const queue = new WriteQueue(engine, history, () => {
     options.onCommit?.()
     feed.wake()
   })

@@ -31,6 +31,16 @@ async function createDatabase(t: TestContext) {
       await client.end()
     }
   }
+  const restore = () =>
+    execute(
+      'BEGIN',
+      'LOCK TABLE head',
+      ...CHANGED.flatMap((table) => [
+        `DELETE FROM ${table}`,
+        `INSERT INTO ${table} SELECT * FROM ${table}_kept`,
+      ]),
+      'COMMIT',
+    )
   return {
     dataDir,
     url,
@@ -47,16 +57,12 @@ async function createDatabase(t: TestContext) {
       for (const table of CHANGED)
         await execute(`DROP TABLE IF EXISTS ${table}_kept`, `CREATE TABLE ${table}_kept AS TABLE ${table}`)
     },
-    /** The standby takes over: what came after the mark is gone, and so are all connections. */
+    /** What came after the mark is gone, as after a restore, under connections that stay. */
+    restore,
+    /** The standby takes over: the same, and so are all connections. */
     async failOver() {
+      await restore()
       await execute(
-        'BEGIN',
-        'LOCK TABLE head',
-        ...CHANGED.flatMap((table) => [
-          `DELETE FROM ${table}`,
-          `INSERT INTO ${table} SELECT * FROM ${table}_kept`,
-        ]),
-        'COMMIT',
         'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
       )
     },
@@ -100,6 +106,30 @@ test('a follower that has seen lost revisions reads everything again, also once 
   assert.equal(told[0]!.revisions, 2)
   assert.match(String(told[0]!.since), /^\d{4}-\d\d-\d\dT/)
   assert.equal(losses.length, 1)
+})
+
+test('revisions that were lost under an open connection, and that its writer overtakes, are noticed', async (t) => {
+  const database = await createDatabase(t)
+  const relay = await startRelay(t, Number(new URL(database.url).port))
+  const relayed = new URL(database.url)
+  relayed.port = String(relay.port)
+  const { store: writer } = await database.open()
+  await writer.follow(['thing'], recorder().follower)
+  const [deleted] = await put(writer, draft(), draft())
+  const { store: reader } = await database.open({ at: relayed.href })
+  const { follower, rows } = recorder()
+  await reader.follow(['thing'], follower)
+  await database.mark()
+  await write(writer, (tx) => tx.remove(deleted!.kind, ACCOUNT, deleted!.id))
+  await eventually(() => !rows.has(deleted!.id), 'the reader has seen it')
+
+  relay.freeze()
+  await database.restore()
+  for (let count = 0; count < 5; count++) await put(writer, draft())
+  relay.thaw()
+  relay.cut()
+
+  await eventually(() => rows.size === 7 && rows.has(deleted!.id), 'the reader has what the database has')
 })
 
 test('readers of one process that notice a loss one after the other, with writers in between, tell of it once', async (t) => {

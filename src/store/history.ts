@@ -22,6 +22,7 @@ export interface HistoryLoss {
 /**
  * Begins an epoch after a revision. Each writer does so with the first write of a connection: a database that took over from
  * another one, and lacks its last revisions, has no connection of before, so that revisions with two meanings are in two epochs.
+ * Where a dump was restored under its connection, the writer does so too.
  */
 export async function beginEpoch(
   sql: Sql,
@@ -75,6 +76,11 @@ export class HistoryWatch {
   onLoss(listener: (loss: HistoryLoss) => void): void {
     this.#listeners.add(listener)
     for (const loss of this.#losses) listener(loss)
+  }
+
+  /** Whether a reader has seen more than a database whose last revision is this. */
+  isAhead(revision: number): boolean {
+    return this.#latest !== undefined && this.#latest.revision > revision
   }
 
   /** A reader has reached a position. */

@@ -3,7 +3,7 @@ import { failpoint } from '../base/failpoint.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { auditChanges } from './audit.ts'
 import { CHANGE_COLUMNS } from './changes.ts'
-import { beginEpoch } from './history.ts'
+import { beginEpoch, type HistoryWatch } from './history.ts'
 import {
   type Engine,
   type Head,
@@ -41,18 +41,22 @@ interface Call {
  */
 export class WriteQueue {
   readonly #engine: Engine
+  readonly #history: Pick<HistoryWatch, 'isAhead'>
   readonly #onCommit: () => void
   readonly #pending: Call[] = []
   #lastGroup: CommitGroup | undefined
   /** The connection whose first write began the current epoch of this process. */
   #connection: object | undefined
+  /** The last write found that the database lacks revisions that were seen. */
+  #foundLoss = false
   #drainTask: Promise<void> | undefined
   #closed = false
   #failure: StoreUnavailable | undefined
   #groupStartedAt: number | undefined
 
-  constructor(engine: Engine, onCommit: () => void) {
+  constructor(engine: Engine, history: Pick<HistoryWatch, 'isAhead'>, onCommit: () => void) {
     this.#engine = engine
+    this.#history = history
     this.#onCommit = onCommit
   }
 
@@ -113,9 +117,11 @@ export class WriteQueue {
       return
     }
     failpoint('store.group.begun')
-    const isNewConnection = transaction.connection !== this.#connection
+    // A dump may be restored under an open connection.
+    const isLoss = this.#history.isAhead(transaction.head.revision)
+    const beginsEpoch = transaction.connection !== this.#connection || (isLoss && !this.#foundLoss)
     // A database that took over may have other records under the same numbers.
-    if (isNewConnection) this.#lastGroup = undefined
+    if (beginsEpoch) this.#lastGroup = undefined
     const group = this.#beginGroup(transaction.head)
     const calls: Call[] = []
     const replies: (() => void)[] = []
@@ -135,7 +141,7 @@ export class WriteQueue {
         wrote ||= result.wrote
         announced ||= result.announced
       }
-      await finishGroup(transaction, group, { beginsEpoch: wrote && isNewConnection, announced })
+      await finishGroup(transaction, group, { beginsEpoch: wrote && beginsEpoch, announced })
     } catch (error) {
       await transaction.rollback()
       this.#lastGroup = undefined
@@ -150,6 +156,7 @@ export class WriteQueue {
     if (wrote) {
       this.#failure = undefined
       this.#connection = transaction.connection
+      this.#foundLoss = isLoss
     }
     for (const reply of replies) reply()
     failpoint('store.group.answered')
