@@ -15,6 +15,8 @@ export interface LoadOutcome {
   readonly failed: number
   /** By status, or by what went wrong. */
   readonly counts: Readonly<Record<string, number>>
+  /** How long the slowest took. */
+  readonly slowestMs: number
 }
 
 export interface LoadOptions {
@@ -31,13 +33,16 @@ export function startLoad(t: TestContext, { host, perSecond, ports, timeoutMs }:
   const outcomes: Promise<string>[] = []
   let stopped = false
   let open = 0
+  let slowestMs = 0
   const sendNext = async (index: number): Promise<string> => {
     const targets = ports()
+    const sentAt = performance.now()
     let outcome = ''
     for (let attempt = 0; attempt < targets.length; attempt++) {
       outcome = await requestHost(targets[(index + attempt) % targets.length]!, host, { timeoutMs })
       if (outcome !== 'ECONNREFUSED') break
     }
+    slowestMs = Math.max(slowestMs, performance.now() - sentAt)
     return outcome
   }
   const run = async () => {
@@ -64,7 +69,7 @@ export function startLoad(t: TestContext, { host, perSecond, ports, timeoutMs }:
       await running
       const counts: Record<string, number> = {}
       for (const outcome of await Promise.all(outcomes)) counts[outcome] = (counts[outcome] ?? 0) + 1
-      return { total: outcomes.length, failed: outcomes.length - (counts['200'] ?? 0), counts }
+      return { total: outcomes.length, failed: outcomes.length - (counts['200'] ?? 0), counts, slowestMs }
     },
   }
 }

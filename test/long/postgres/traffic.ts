@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ApiClient, createClient } from '../../support/api.ts'
-import { eventually } from '../../support/eventually.ts'
+import { eventually, TIMEOUT_MS } from '../../support/eventually.ts'
 import { startHttp } from '../../support/local-server.ts'
 import { createRandom } from '../../support/random.ts'
 import { httpPortOf, startLeggedAgent } from '../../support/rolling-restart.ts'
@@ -72,6 +72,7 @@ export async function startTraffic(
   await startLeggedAgent(t, nodes[0]!, { upstream, host: VISITED })
   await calls[0]!.create('/reserved_domains', { domain: `*.${SERVED}` })
   const load = startLoad(t, {
+    timeoutMs: TIMEOUT_MS,
     host: VISITED,
     perSecond: VISITS_PER_SECOND,
     ports: () => visitedPorts,
@@ -122,7 +123,10 @@ export async function startTraffic(
     stopWriters,
     async stop() {
       await stopWriters()
-      const { total, failed, counts } = await load.stop()
+      const { total, failed, counts, slowestMs } = await load.stop()
+      t.diagnostic(
+        `${total} visits, the slowest took ${Math.round(slowestMs)} ms; ${history.acknowledged} writes`,
+      )
       assert.equal(failed, 0, `${failed} of ${total} visits failed: ${JSON.stringify(counts)}`)
       assert.ok(total > 0)
     },
