@@ -1,6 +1,6 @@
 // Many minimal agents in one process: one session each, reconnected with the agent's backoff.
-//   node test/long/light-agents.ts HOST PORT CA_FILE AUTHTOKEN COUNT [DOMAIN]
-// With a domain, each binds a name of its own below it.
+//   node test/long/light-agents.ts HOST PORT CA_FILE AUTHTOKEN COUNT [NAME]
+// With a name, each binds one of its own that ends with it.
 // Prints the number of agents online whenever it changes.
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import type { AgentSession } from '../../src/protocol/index.ts'
 import { connectLightAgent } from '../support/light-agents.ts'
 
-const [host = '', port, caFile = '', authtoken = '', count, domain] = process.argv.slice(2)
+const [host = '', port, caFile = '', authtoken = '', count, name] = process.argv.slice(2)
 const server = { host, port: Number(port), ca: readFileSync(caFile, 'utf8') }
 let online = 0
 
@@ -31,7 +31,7 @@ async function runAgent(index: number): Promise<void> {
       })
       const { ClientId, Extra } = session.authResponse
       previous = { clientId: ClientId ?? previous.clientId, cookie: Extra?.Cookie ?? previous.cookie }
-      if (domain !== undefined) await bind(session, `agent-${index}.${domain}`)
+      if (name !== undefined) await bind(session, `agent-${index}-${name}`)
       backoff.reset()
       report(1)
       await closed.promise
@@ -43,9 +43,9 @@ async function runAgent(index: number): Promise<void> {
   }
 }
 
-async function bind(session: AgentSession, name: string): Promise<void> {
+async function bind(session: AgentSession, Domain: string): Promise<void> {
   try {
-    await session.bind({ Proto: 'http', Opts: { Domain: name } })
+    await session.bind({ Proto: 'http', Opts: { Domain } })
   } catch (error) {
     session.close()
     throw error

@@ -44,16 +44,24 @@ export interface LightAgents {
   stop(): void
 }
 
-/** Starts `count` agents in one child process; they stop with the test. With a domain, each binds a name of its own below it. */
+/** Starts `count` agents in one child process; they stop with the test. With a name, each binds one of its own that ends with it. */
 export function startLightAgents(
   t: TestContext,
   server: Credentials,
   count: number,
-  domain?: string,
+  name?: string,
 ): LightAgents {
   const [host = '', port = ''] = server.agent_addr.split(':')
   const program = join(import.meta.dirname, '..', 'long', 'light-agents.ts')
-  const args = [program, host, port, server.ca_file, server.authtoken, String(count), ...(domain === undefined ? [] : [domain])]
+  const args = [
+    program,
+    host,
+    port,
+    server.ca_file,
+    server.authtoken,
+    String(count),
+    ...(name === undefined ? [] : [name]),
+  ]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
   let online = 0
