@@ -81,3 +81,19 @@ test('agents are told one address', () => {
   )
   assert.ok(addresses.length >= 8)
 })
+
+test('what a reader of the guides needs stands in no hidden block', () => {
+  const hidden = texts
+    .filter(({ path }) => path.startsWith('docs/guides/'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/^<!-- hidden\n([^]*?)^-->$/gm)].map(([, block = '']) => ({ path, block })),
+    )
+
+  const supplied =
+    /authtoken|api[-_]key|credentials\.json|ca\.pem|connect[-_](?:cas|url)|root[-_]cas|CA_BUNDLE|EXTRA_CA|outbound[-_]allow|install\.sh/i
+  assert.deepEqual(
+    hidden.filter(({ block }) => supplied.test(block)),
+    [],
+  )
+  assert.ok(hidden.length > 10)
+})

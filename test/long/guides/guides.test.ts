@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { type ExecFileSyncOptions, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { test } from 'node:test'
+import { pipeline } from 'node:stream/promises'
+import { before, test } from 'node:test'
+import { createGzip } from 'node:zlib'
+import { signRelease } from '../../../scripts/release/signature.ts'
+import { VERSION } from '../../../src/base/version.ts'
 import { createTempDir } from '../../support/temp-dir.ts'
+import { createTestCa } from '../../support/test-ca.ts'
 import { missingLines, readSteps, type Step } from './guide.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -23,6 +29,40 @@ function namespaceError(): string | undefined {
 }
 
 const skip = namespaceError() ?? false
+
+/** What a reader does once, before the first guide. */
+const preparation = readSteps(await readFile(join(guides, 'index.md'), 'utf8'))
+
+/** What machines have from elsewhere: an authority, and a release of this checkout for Linux. */
+let shared: string
+
+before(async () => {
+  if (skip) return
+  shared = createTempDir()
+  const release = join(shared, 'release')
+  await mkdir(release)
+  const ca = await createTestCa()
+  const { cert, key } = await ca.issue('203.0.113.53')
+  const files = { 'authority.pem': ca.caPem, 'cert.pem': cert, 'key.pem': key }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(shared, name), text)
+  const pebble = {
+    listenAddress: '203.0.113.53:14000',
+    managementListenAddress: '203.0.113.53:15000',
+    certificate: join(shared, 'cert.pem'),
+    privateKey: join(shared, 'key.pem'),
+    httpPort: 80,
+    tlsPort: 443,
+  }
+  await writeFile(join(shared, 'pebble.json'), JSON.stringify({ pebble }))
+  const platform = `linux-${process.arch}`
+  const options: ExecFileSyncOptions = { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }
+  execFileSync(process.execPath, ['scripts/build-executables.ts', '--no-compress', platform], options)
+  const executable = `adit-${VERSION}-${platform}`
+  const packed = createWriteStream(join(release, `${executable}.gz`))
+  await pipeline(createReadStream(join(root, 'dist/executables', executable)), createGzip(), packed)
+  execFileSync('npm', ['pack', '--silent', '.', './dist/adit-agent', '--pack-destination', release], options)
+  await signRelease(release, VERSION, undefined)
+})
 
 /** The program of a guide: its steps in one shell, the output of each in a file. */
 async function writeProgram(directory: string, steps: readonly Step[]): Promise<string> {
@@ -58,8 +98,9 @@ async function runGuide(directory: string, steps: readonly Step[]) {
       cwd: directory,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        PATH: `${root}/bin:${root}/node_modules/.bin:${process.env.PATH}`,
+        PATH: `/usr/local/bin:${root}/node_modules/.bin:${process.env.PATH}`,
         DIRECTORY: directory,
+        PUBLIC: shared,
         ROOT: root,
       },
     },
@@ -74,7 +115,7 @@ for (const file of (await readdir(guides)).filter((name) => name.endsWith('.md')
   test(`every command of the guide ${file} works`, { skip, timeout: 300_000 }, async (t) => {
     const directory = createTempDir()
     await mkdir(join(directory, 'work'))
-    const steps = readSteps(await readFile(join(guides, file), 'utf8'))
+    const steps = [...preparation, ...readSteps(await readFile(join(guides, file), 'utf8'))]
     for (const step of steps)
       if (step.kind === 'skip') t.diagnostic(`${file}:${step.line} is not run: ${step.reason}`)
 
