@@ -97,6 +97,14 @@ function watchControls(page: Page): (path: string) => Promise<string[]> {
   }
 }
 
+/** An edge with a node of each kind in its diagram: a module, a route and a backend. */
+async function createFullEdge(call: TestPlatform['call'], backend: string): Promise<string> {
+  const { id } = await call.create('/edges/https', {})
+  const modules = { compression: { enabled: true }, backend: { enabled: true, backend_id: backend } }
+  await call.create(`/edges/https/${id}/routes`, { match: '/', match_type: 'path_prefix', ...modules })
+  return id
+}
+
 /** Every page that can change something, with its controls. */
 async function listPages({ call }: TestPlatform): Promise<Record<string, Controls>> {
   const parameters = new PathParameters(call, { session: '', tunnel: '', endpoint: '' })
@@ -127,6 +135,7 @@ async function listPages({ call }: TestPlatform): Promise<Record<string, Control
   const edge = await createObject('/edges/https')
   const backend = await createObject('/backends/tunnel_group')
   const domain = await createObject('/reserved_domains')
+  const fullEdge = await createFullEdge(call, backend)
   return {
     ...pages,
     [`/ip-policies/${restriction.ip_policies[0].id}`]: {
@@ -148,6 +157,13 @@ async function listPages({ call }: TestPlatform): Promise<Record<string, Control
       ...change('/edges/https'),
       'Add a module to the edge': { operation: 'PATCH /edges/https/{id}' },
       'Add a route': { operation: 'POST /edges/https/{edge_id}/routes' },
+    },
+    [`/edges/${fullEdge}`]: {
+      ...change('/edges/https'),
+      'Add a module to the edge': { operation: 'PATCH /edges/https/{id}' },
+      'Add a module to the route /': { operation: 'PATCH /edges/https/{edge_id}/routes/{id}' },
+      'Add a route': { operation: 'POST /edges/https/{edge_id}/routes' },
+      'Change backend': { operation: 'PUT /edges/https/{edge_id}/routes/{id}/backend' },
     },
     '/backends': { 'New backend': { operation: 'POST /backends/tunnel_group' } },
     '/backends/new': {
@@ -192,6 +208,37 @@ test('pages show exactly the controls that the API allows', { concurrency: ROLES
       }),
     ),
   )
+})
+
+test('whoever may only read sees what is behind every node of an edge, and changes nothing', async (t) => {
+  const { call } = dashboard.platform
+  const { id: backend } = await call.create('/backends/tunnel_group', { labels: { app: 'nodes' } })
+  const edge = await createFullEdge(call, backend)
+  const user = await call.create('/users', { email: 'reader@example.com', role: 'read_only' })
+  const { token } = await call.create('/api_keys', { owner_id: user.id })
+  const { page } = await openPage(t, dashboard.browser, dashboard.url)
+  await signInWithKey(page, token)
+  await goToLoaded(page, `/edges/${edge}`)
+  const nodes = page.locator('main button.flow-node')
+  await nodes.first().waitFor()
+
+  for (const node of await nodes.all()) {
+    const name = (await node.textContent()) ?? ''
+    await node.click()
+    const dialog = page.locator('dialog[open]')
+    await dialog.getByText('your role does not let you change it').waitFor()
+
+    const buttons = await dialog.getByRole('button').allInnerTexts()
+    assert.deepEqual(
+      buttons.filter((text) => !/^(Close|Copy|)$/.test(text)),
+      [],
+      name,
+    )
+    assert.equal(await dialog.locator('input, select, textarea').count(), 0, name)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  }
+  assert.ok((await nodes.count()) >= 4)
 })
 
 test('a session of a bot user has its role, and neither pages nor links for administrators', async (t) => {

@@ -3,11 +3,11 @@ import { ApiError, api } from './api.ts'
 import { Button, EmptyState, Loading, Page } from './kit/index.ts'
 
 const POLL_INTERVAL_MS = 2000
-/** A page that cannot be loaded at all must not reload for ever. */
+/** A file that cannot be loaded at all must not reload its page for ever. */
 const MIN_RELOAD_INTERVAL_MS = 30_000
-const RELOADED_AT = 'adit.reloaded-at'
-/** How browsers say that the script of a page could not be fetched. */
-const SCRIPT_NOT_LOADED = /dynamically imported module|importing a module script failed|loading css chunk/i
+/** How browsers say that the script of a page could not be fetched, and Vite that its style could not be. */
+const SCRIPT_NOT_LOADED =
+  /dynamically imported module|importing a module script failed|unable to preload css/i
 
 /** Shows an error instead of a page that failed. A page whose script could not be loaded is reloaded when it can be. */
 export class ErrorBoundary extends Component<{ children: ReactNode }, { error: Error | undefined }> {
@@ -20,7 +20,7 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { error: E
   override render() {
     const { error } = this.state
     if (!error) return this.props.children
-    if (SCRIPT_NOT_LOADED.test(error.message) && mayReload()) return <ReloadOnResponse />
+    if (SCRIPT_NOT_LOADED.test(error.message) && mayReload(error)) return <ReloadOnResponse error={error} />
     return (
       <Page title="Page error">
         <EmptyState
@@ -34,11 +34,16 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { error: E
   }
 }
 
-function mayReload(): boolean {
-  return Date.now() - Number(sessionStorage.getItem(RELOADED_AT)) > MIN_RELOAD_INTERVAL_MS
+function mayReload(error: Error): boolean {
+  return Date.now() - Number(sessionStorage.getItem(reloadKey(error))) > MIN_RELOAD_INTERVAL_MS
 }
 
-function ReloadOnResponse() {
+/** The message names the file in most browsers; the others have the page. */
+function reloadKey({ message }: Error): string {
+  return `adit.reloaded-at ${location.hash} ${message}`
+}
+
+function ReloadOnResponse({ error }: { error: Error }) {
   useEffect(() => {
     const poll = async () => {
       const responds = await api.get('/dashboard/api/session').then(
@@ -46,13 +51,13 @@ function ReloadOnResponse() {
         (error) => error instanceof ApiError && !error.isOutage,
       )
       if (!responds) return
-      sessionStorage.setItem(RELOADED_AT, String(Date.now()))
+      sessionStorage.setItem(reloadKey(error), String(Date.now()))
       location.reload()
     }
     void poll()
     const timer = setInterval(() => void poll(), POLL_INTERVAL_MS)
     return () => clearInterval(timer)
-  }, [])
+  }, [error])
   return (
     <Page title="Waiting for the server">
       <Loading label="The server is not responding. This page continues once it does" />

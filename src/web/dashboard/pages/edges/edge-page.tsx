@@ -110,6 +110,7 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
           {...(mayChange && {
             onAdd: (routeId: string | undefined) => setOpen({ kind: 'add', routeId }),
             onAddRoute: () => setOpen({ kind: 'new_route' }),
+            onChoose: (routeId: string | undefined) => setOpen({ kind: 'choose_backend', routeId }),
           })}
         />
       </Card>

@@ -25,6 +25,8 @@ interface Handlers {
   /** Adds a module to a route, or to the edge when undefined; omitted for read-only users. */
   readonly onAdd?: ((routeId: string | undefined) => void) | undefined
   readonly onAddRoute?: (() => void) | undefined
+  /** Chooses the backend of a route, or of the edge. */
+  readonly onChoose?: ((routeId: string | undefined) => void) | undefined
 }
 
 /** Draws the path of a request through an edge. Each node opens the form that edits it. */
@@ -33,7 +35,7 @@ export function FlowDiagram({
   rateOf,
   ...handlers
 }: Handlers & { flow: RequestFlow; rateOf?: (scopeId: string | undefined) => ScopeRate | undefined }) {
-  const { onOpen, onAdd, onAddRoute } = handlers
+  const { onOpen, onAdd, onAddRoute, onChoose } = handlers
   const single = flow.branches[0]
   return (
     <section className="flow" aria-label="Request path">
@@ -68,7 +70,7 @@ export function FlowDiagram({
         )}
         {flow.kind !== 'https' && single && (
           <li className={`flow-step ${flowClass(rateOf?.(undefined))}`}>
-            <BranchBackend branch={single} rate={rateOf?.(undefined)} onOpen={onOpen} />
+            <BranchBackend branch={single} rate={rateOf?.(undefined)} onOpen={onOpen} onChoose={onChoose} />
           </li>
         )}
       </ol>
@@ -107,6 +109,7 @@ function RouteBranch({
   rate,
   onOpen,
   onAdd,
+  onChoose,
 }: Handlers & { branch: FlowBranch; rate: ScopeRate | undefined }) {
   const { match, routeId, description } = branch
   const coverage = match?.exact ? 'exact path' : 'path prefix'
@@ -133,7 +136,7 @@ function RouteBranch({
         </li>
       )}
       <li className="flow-step">
-        <BranchBackend branch={branch} rate={rate} onOpen={onOpen} />
+        <BranchBackend branch={branch} rate={rate} onOpen={onOpen} onChoose={onChoose} />
       </li>
     </ol>
   )
@@ -161,15 +164,18 @@ function BranchBackend({
   branch,
   rate,
   onOpen,
-}: {
-  branch: FlowBranch
-  rate: ScopeRate | undefined
-  onOpen: Handlers['onOpen']
-}) {
+  onChoose,
+}: Pick<Handlers, 'onOpen' | 'onChoose'> & { branch: FlowBranch; rate: ScopeRate | undefined }) {
   const { backend, backendEnabled, routeId } = branch
-  const choose = () => onOpen({ kind: 'choose_backend', routeId })
+  const choose = onChoose && (() => onChoose(routeId))
   if (!backend)
-    return (
+    return choose === undefined ? (
+      <span className="flow-node choose">
+        <span className="flow-text">
+          <b>No backend</b>
+        </span>
+      </span>
+    ) : (
       <button type="button" className="flow-node choose" onClick={choose}>
         <Icon name="add" />
         <span className="flow-text">
@@ -182,9 +188,11 @@ function BranchBackend({
     <div className={depthOf(backend) > 3 ? 'flow-end deep' : 'flow-end'}>
       <BackendTree node={backend} enabled={backendEnabled} onOpen={onOpen} />
       <div className="flow-end-foot">
-        <Button kind="quiet" onClick={choose}>
-          Change backend
-        </Button>
+        {choose && (
+          <Button kind="quiet" onClick={choose}>
+            Change backend
+          </Button>
+        )}
         {rate && rate.total > 0 && (
           <span className="flow-rate">
             {rate.perSecond > 0 ? `${rate.perSecond.toFixed(rate.perSecond < 10 ? 1 : 0)}/s · ` : ''}
