@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { CommandFailure, findCommand } from '../base/command-line.ts'
-import { describeUnresolved, isLocalDomain, resolvesLocally } from '../base/local-domain.ts'
+import { isLocalDomain } from '../base/local-domain.ts'
 import { createLog } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import { formatError } from '../base/serialize-error.ts'
 import { isRootTrusted, TRUST_HINT } from '../base/trusted-root.ts'
 import type { CreatedAccount } from '../dashboard/index.ts'
+import { formatAddresses } from './address-lines.ts'
 import { openAgentPortEarly } from './agent-port.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 import type { RunningServer } from './index.ts'
@@ -67,35 +68,35 @@ It finds the server's state by the flags of the server, mostly --data-dir and --
 `
 }
 
+/** What a start prints: the next command first, and at most twelve lines. `adit server status` has the rest. */
 function formatWelcome(
   { credentials, createdAccount, notReady }: RunningServer,
   settings: ServerSettings,
   link: Secret | undefined,
 ): string {
+  const isFirst = createdAccount !== undefined
+  const installCommand = offerCommandOnPath(process.env)
   const lines =
     notReady === undefined
-      ? ['', 'Adit is ready.']
+      ? ['', 'Adit is ready. Next, in another terminal, give a local service a public URL:']
       : [
           '',
           `Adit has started, but is not ready. ${notReady}`,
           'Until it is, edges and agents use the last known configuration; calls of the API that need the database respond with 503.',
+          'Then, in another terminal, give a local service a public URL:',
         ]
-  const isPublic = !credentials.dashboard_url?.startsWith(credentials.api_url)
-  lines.push(`  ${isPublic ? 'API              ' : 'API and dashboard'}   ${credentials.api_url}`)
-  if (isPublic) lines.push(`  Dashboard           ${credentials.dashboard_url}`)
-  if (credentials.http_url !== null) lines.push(`  Public HTTP         ${credentials.http_url}`)
-  if (credentials.https_url !== null) lines.push(`  Public HTTPS        ${credentials.https_url}`)
-  const { public_agent_addr, public_ssh_addr } = credentials
-  if (public_agent_addr !== null) lines.push(`  Agents              ${public_agent_addr}`)
-  if (public_ssh_addr !== null) lines.push(`  SSH gateway         ${public_ssh_addr}`)
-  if (createdAccount !== undefined)
-    lines.push('', ...formatFirstStart(createdAccount, credentials, settings, link))
+  // The agent looks for a server in the default directory.
+  const dataDir = settings.explicit.has('data-dir') ? `ADIT_DATA_DIR=${settings.dataDir} ` : ''
+  lines.push(`  ${dataDir}adit http 3000`)
+  if (installCommand !== undefined) lines.push(`To put adit on your PATH: ${installCommand}`)
+  lines.push('')
+  if (!isFirst || !isTerminalOutput()) lines.push(...formatAddresses(credentials))
+  if (isFirst) lines.push(...formatFirstStart(createdAccount, credentials, settings, link))
   if (credentials.https_url !== null && isLocalDomain(settings.domain) && !isRootTrusted(credentials.ca_file))
-    lines.push('', TRUST_HINT)
-  const installCommand = offerCommandOnPath(process.env)
-  if (installCommand !== undefined) lines.push('', 'To put adit on your PATH:', `  ${installCommand}`)
-  lines.push('', 'Next, in another terminal, give a local service a public URL:', '  adit http 3000', '', '')
-  return lines.join('\n')
+    lines.push(TRUST_HINT)
+  if (isFirst && isTerminalOutput())
+    lines.push('All addresses, the API key and the authtoken: adit server status')
+  return `${lines.join('\n')}\n\n`
 }
 
 function formatFirstStart(
@@ -104,27 +105,13 @@ function formatFirstStart(
   { dataDir, domain }: ServerSettings,
   link: Secret | undefined,
 ): string[] {
-  const file = join(dataDir, 'credentials.json')
   if (!isTerminalOutput())
     return [
-      'This is the first start, so an account was created. Its API key and authtoken are in',
-      `${file}, which its owner alone can read; they are printed to terminals only.`,
-      '',
-      `Sign in to the dashboard at ${dashboard_url} as ${account.email}; this prints a link to set the password:`,
+      `API key and authtoken: ${join(dataDir, 'credentials.json')}, which its owner alone can read`,
+      `To sign in to ${dashboard_url} as ${account.email}, print a link that sets the password:`,
       `  adit server admin-link --domain ${domain} --data-dir ${dataDir}`,
     ]
-  return [
-    'This is the first start, so an account was created. Its secrets are shown this once',
-    `and kept in ${file}:`,
-    `  API key     ${account.apiKey.reveal()}`,
-    `  Authtoken   ${account.authtoken.reveal()}`,
-    '',
-    ...formatSignIn(account, dashboard_url ?? '', link),
-  ]
-}
-
-/** On a local domain a password is printed; on a public one a link that works once, from any machine. */
-function formatSignIn(account: CreatedAccount, dashboardUrl: string, link: Secret | undefined): string[] {
+  // On a local domain a password is printed; on a public one a link that works once, from any machine.
   if (link !== undefined)
     return [
       'Set the password of the dashboard with this link, which works once, within 24 hours:',
@@ -132,7 +119,7 @@ function formatSignIn(account: CreatedAccount, dashboardUrl: string, link: Secre
       'adit server admin-link prints another.',
     ]
   return [
-    `Sign in to the dashboard at ${dashboardUrl} with`,
+    `Sign in to the dashboard at ${dashboard_url} with`,
     `  Email       ${account.email}`,
     `  Password    ${account.password.reveal()}`,
     'The password is shown this once and stored nowhere; "adit server user password" sets another.',
@@ -223,7 +210,6 @@ async function printWelcome(server: RunningServer, settings: ServerSettings): Pr
   const isPublic = !isLocalDomain(settings.domain)
   const link = isPublic && isTerminalOutput() ? await server.createPasswordLink() : undefined
   process.stdout.write(formatWelcome(server, settings, link))
-  void printUnresolved(server.credentials)
 }
 
 /** Resolves once another release has taken over from this one. One upgrade is over before the next can begin. */
@@ -248,16 +234,6 @@ async function waitForUpgrade(
     createLog(settings.logLevel).warn({ part: 'server', err }, 'no upgrade without a restart is possible')
     return new Promise(() => {})
   }
-}
-
-/** Not part of the welcome: a name server that is down would delay it. */
-async function printUnresolved({ http_url, https_url }: CredentialsFile): Promise<void> {
-  const url = URL.parse(http_url ?? https_url ?? '')
-  if (url === null || !isLocalDomain(url.hostname)) return
-  url.hostname = `app.${url.hostname}`
-  if (await resolvesLocally(url.hostname)) return
-  const [finding, ...remedies] = describeUnresolved(url.origin)
-  process.stdout.write(`${finding}\n${remedies.map((remedy) => `  ${remedy}\n`).join('')}\n`)
 }
 
 function enforceStopTimeout(progress: { readonly started: boolean }): void {

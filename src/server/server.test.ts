@@ -107,7 +107,7 @@ test('the first start as a service creates an account and prints where its secre
   assert.equal(first.output().includes(credentials.api_key!), false)
   assert.equal(first.output().includes(credentials.authtoken!), false)
   assert.equal(first.output().includes('Password'), false)
-  assert.match(first.output(), /^ {2}adit http 3000$/m)
+  assert.ok(first.output().includes(`\n  ADIT_DATA_DIR=${dataDir} adit http 3000\n`))
   assert.match(first.output(), /Public HTTP .*\n {2}Public HTTPS .*\n/)
   assert.match(first.output(), /^Browsers warn about the https URL until you run: adit server trust$/m)
   assert.ok(first.output().includes(`${credentials.api_url}/dashboard/`))
@@ -126,14 +126,21 @@ test('the first start as a service creates an account and prints where its secre
   assert.equal(await stopWith(second, 'SIGINT'), 0)
 })
 
-test('the first start in a terminal prints the secrets of the account, once', async (t) => {
+test('the first start in a terminal says in a few lines what to do next, and the password once', async (t) => {
   if (spawnSync('script', ['--version']).status !== 0) return t.skip('util-linux script is not installed')
   const dataDir = join(createTempDir(), 'state')
   const first = runInTerminal(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
   const credentials = await waitUntilReady(first, dataDir)
 
-  assert.ok(first.output().includes(credentials.api_key!))
-  assert.ok(first.output().includes(credentials.authtoken!))
+  const lines = first.output().trim().split(/\r?\n/)
+  assert.ok(lines.length <= 12, first.output())
+  assert.match(lines[0]!, /^Adit is ready\. Next, in another terminal/)
+  assert.equal(lines[1], `  ADIT_DATA_DIR=${dataDir} adit http 3000`)
+  assert.ok(first.output().includes('adit server status'))
+  const { stdout } = spawnSync(adit, ['server', 'status', '--data-dir', dataDir], { encoding: 'utf8' })
+  assert.match(stdout, /^The server is ready\.\n/)
+  for (const address of [credentials.api_url, credentials.agent_addr, join(dataDir, 'credentials.json')])
+    assert.ok(stdout.includes(address!), stdout)
   const password = passwordIn(first)
   assert.equal(await signIn(credentials, 'admin@adit.localhost', password), 200)
   const files = await Promise.all(

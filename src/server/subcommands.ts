@@ -220,6 +220,15 @@ export const subcommands: readonly Subcommand[] = [
     },
   },
   {
+    words: ['status'],
+    help: 'show whether the server of this machine responds, its addresses, and what is left to do',
+    examples: ['adit server status', 'adit server status --data-dir /var/lib/adit'],
+    async run(_args, settings) {
+      const { describeStatus } = await import('./status.ts')
+      print(await describeStatus(settings))
+    },
+  },
+  {
     words: ['check'],
     help: 'check the public set-up: database, ports, DNS, certificates, clock',
     examples: ['adit server check --domain tunnel.example.com'],
