@@ -620,10 +620,10 @@ test('diagnose names each step and the one that fails', async (t) => {
   assert.ok(!`${readFileSync(report, 'utf8')}${healthy.stdout}${healthy.stderr}`.includes('CANARY'))
   assert.match(healthy.stdout, /TLS and certificate +\[ OK \] TLSv1\.[23]/)
   assert.equal(wrong.code, 1)
-  assert.match(wrong.stdout, /Agent protocol and authtoken +\[ WARN \]/)
+  assert.match(wrong.stdout, /Agent protocol and authtoken +\[ FAIL \]/)
   assert.match(wrong.stdout, /not valid\.\n {4}ERR_ADIT_107\n {4}adit help ERR_ADIT_107/)
   assert.equal(down.code, 1)
-  assert.match(down.stdout, /Internet\n {2}Name resolution +\[ OK \].*\n {2}TCP connection +\[ WARN \]/)
+  assert.match(down.stdout, /Internet\n {2}Name resolution +\[ OK \].*\n {2}TCP connection +\[ FAIL \]/)
   assert.match(down.stdout, /nothing listens at localhost:\d+ .*\n {4}ERR_ADIT_8002/)
 })
 
@@ -638,7 +638,7 @@ test('diagnose shows how many legs a session may have, and tries the other nodes
 
   assert.match(stdout, /Connections of a session \(legs\) +\[ OK \] up to \d/)
   assert.match(stdout, new RegExp(`Node 127.0.0.1:${other.port} +\\[ OK \\]`))
-  assert.match(stdout, /Node localhost:1 +\[ WARN \]/)
+  assert.match(stdout, /Node localhost:1 +\[ FAIL \]/)
   assert.doesNotMatch(stdout, new RegExp(`Node localhost:${gateway.port}`))
   assert.match(stdout, /nothing listens at localhost:1/)
   assert.equal(code, 1)

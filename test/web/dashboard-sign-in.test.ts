@@ -20,8 +20,15 @@ const isExpected = (text: string) => /status of 4\d\d/.test(text)
 test('a user signs in with email and password, and signs out', async (t) => {
   const { email, password } = await dashboard.createUser('developer')
   const { page, pageErrors, requestedOrigins } = await openPage(t, dashboard.browser, dashboard.url)
+  const shown = Promise.withResolvers<void>()
+  await page.route('**/dashboard/api/session', async (route) => {
+    if (route.request().method() === 'POST') await shown.promise
+    await route.continue()
+  })
 
   await submitPassword(page, email, password)
+  await page.getByRole('button', { name: 'Signing in…', disabled: true }).waitFor()
+  shown.resolve()
 
   await page.getByText(email).waitFor()
   const [cookie] = await page.context().cookies()

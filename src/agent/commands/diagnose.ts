@@ -48,7 +48,7 @@ export async function diagnose(
     if (checks.at(-1)?.section !== section) print(`${checks.length > 0 ? '\n' : ''}${section}\n`)
     checks.push(result)
     const detail = result.ok && result.detail ? ` ${result.detail}` : ''
-    print(`  ${title.padEnd(44)} ${result.ok ? '[ OK ]' : '[ WARN ]'}${detail}\n`)
+    print(`  ${title.padEnd(44)} ${result.ok ? '[ OK ]' : '[ FAIL ]'}${detail}\n`)
     return result.ok
   }
 

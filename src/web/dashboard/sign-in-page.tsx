@@ -122,7 +122,7 @@ function SignInForm({
           </>
         )}
         <Button kind="main" type="submit" busy={busy}>
-          Sign in
+          {busy ? 'Signing in…' : 'Sign in'}
         </Button>
         <Button kind="quiet" onClick={() => choose(method === 'key' ? 'password' : 'key')}>
           {method === 'key' ? 'Use email and password' : 'Use an API key instead'}
