@@ -41,7 +41,7 @@ test('one session carries several tunnels, with the inspector on request', async
   t.after(() => agent.close())
 
   const web = await agent.forward({ addr: Number(addr), name: 'web' })
-  const tcp = await agent.forward({ addr: 22, proto: 'tcp' })
+  const tcp = await agent.forward(22, { proto: 'tcp' })
   await gateway.request(web.url, GET)
 
   assert.equal(gateway.auths.length, 1)

@@ -54,7 +54,11 @@ export interface AgentHandle {
   /** Address of the inspector, when it was requested. */
   readonly inspectorUrl: string | undefined
   readonly tunnels: readonly ForwardedTunnel[]
-  forward(target: number | string | ForwardOptions): Promise<ForwardedTunnel>
+  /** Starts a tunnel to a port or address, or to the `addr` of an object. */
+  forward(
+    target: number | string | ForwardOptions,
+    options?: Omit<ForwardOptions, 'addr'>,
+  ): Promise<ForwardedTunnel>
   close(): Promise<void>
 }
 
@@ -96,11 +100,19 @@ export async function connect(options: ConnectOptions = {}): Promise<AgentHandle
   return createHandle(agent, api)
 }
 
+function withTarget(
+  target: number | string | ForwardOptions,
+  options: Omit<ForwardOptions, 'addr'>,
+): ForwardOptions {
+  return typeof target === 'object' ? { ...target, ...options } : { ...options, addr: target }
+}
+
 /** Opens a session for one tunnel; closing the tunnel closes the session. Use `connect` for several. */
 export async function forward(
   target: number | string | (ForwardOptions & ConnectOptions),
+  options: Omit<ForwardOptions, 'addr'> & ConnectOptions = {},
 ): Promise<ForwardedTunnel> {
-  const { connectOptions, definition } = splitOptions(target)
+  const { connectOptions, definition } = splitOptions(withTarget(target, options))
   const agent = await connect(connectOptions)
   try {
     const tunnel = await agent.forward(definition)
@@ -129,9 +141,7 @@ const CONNECT_KEYS = [
   'env',
 ] as const
 
-function splitOptions(target: number | string | (ForwardOptions & ConnectOptions)) {
-  if (typeof target !== 'object')
-    return { connectOptions: {}, definition: { addr: target } as ForwardOptions }
+function splitOptions(target: ForwardOptions) {
   const connectOptions: Record<string, unknown> = {}
   const definition: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(target)) {
@@ -161,8 +171,8 @@ function createHandle(agent: Agent, api: LocalApi | undefined): AgentHandle {
     get tunnels() {
       return agent.tunnels.list().map(({ name }) => toForwardedTunnel(name))
     },
-    async forward(target) {
-      const options = typeof target === 'object' ? target : { addr: target }
+    async forward(target, more = {}) {
+      const options = withTarget(target, more)
       const definition = options.labels || options.proto ? options : { ...options, proto: 'http' }
       const problems: ConfigProblem[] = []
       const parsed = tunnelShape.read(definition, [], problems)

@@ -144,7 +144,7 @@ const definitions = {
   trustedProxies: defineSetting(
     'trusted-proxies',
     'LIST',
-    'addresses and CIDR ranges of proxies in front of this server, whose word on client addresses counts',
+    'addresses and CIDR ranges of proxies in front of this server that are trusted to name the client',
     '',
     (text, flag) => {
       if (text === '') return undefined
