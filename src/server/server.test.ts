@@ -137,7 +137,7 @@ test('the first start in a terminal says in a few lines what to do next, and the
   assert.match(lines[0]!, /^Adit is ready\. Next, in another terminal/)
   assert.equal(lines[1], `  ADIT_DATA_DIR=${dataDir} adit http 3000`)
   assert.ok(first.output().includes('adit server status'))
-  const { stdout } = spawnSync(adit, ['server', 'status', '--data-dir', dataDir], { encoding: 'utf8' })
+  const { stdout } = spawnSync(ADIT, ['server', 'status', '--data-dir', dataDir], { encoding: 'utf8' })
   assert.match(stdout, /^The server is ready\.\n/)
   for (const address of [credentials.api_url, credentials.agent_addr, join(dataDir, 'credentials.json')])
     assert.ok(stdout.includes(address!), stdout)

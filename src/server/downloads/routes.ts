@@ -7,7 +7,7 @@ import { escapeHtml } from '../../base/html.ts'
 import { readProgramFile } from '../../base/program-files.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
 import type { Downloads } from './downloads.ts'
-import { type Release, sizeOf, toLastingName } from './release.ts'
+import { type AgentRelease, sizeOf, toLastingName } from './release.ts'
 
 /** Addresses in the installer. */
 export interface HandedOutAddresses {
@@ -63,7 +63,7 @@ function sendNothing(reply: FastifyReply): FastifyReply {
 function withAddresses(
   script: string,
   { url, agent }: { url: string; agent: string },
-  { key = '' }: Release,
+  { key = '' }: AgentRelease,
 ): string {
   const values = { server_release: `${url}/download`, server_agents: agent, server_key: key }
   return Object.entries(values).reduce(
@@ -73,7 +73,7 @@ function withAddresses(
   )
 }
 
-function formatPage({ version, files }: Release): string {
+function formatPage({ version, files }: AgentRelease): string {
   const items = [...files].map(
     ([name, { sha256 }]) =>
       `<li><a href="/download/${escapeHtml(name)}">${escapeHtml(name)}</a> <code>${sha256}</code></li>`,
@@ -92,7 +92,7 @@ ${items.join('\n')}
 async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  release: Release,
+  release: AgentRelease,
   name: string,
 ): Promise<FastifyReply> {
   const size = await sizeOf(release, name)
