@@ -86,7 +86,7 @@ test('what a reader of the guides needs stands in no hidden block', () => {
   const hidden = texts
     .filter(({ path }) => path.startsWith('docs/guides/'))
     .flatMap(({ path, text }) =>
-      [...text.matchAll(/^<!-- hidden\n([^]*?)^-->$/gm)].map(([, block = '']) => ({ path, block })),
+      [...text.matchAll(/^<!-- hidden\n([\s\S]*?)^-->$/gm)].map(([, block = '']) => ({ path, block })),
     )
 
   const supplied =

@@ -18,9 +18,9 @@ import { createGzip } from 'node:zlib'
 import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import { VERSION } from '../../base/version.ts'
 import {
-  type AgentRelease,
   digestOf,
   KEY_FILE,
+  type OfferedRelease,
   readKey,
   readRelease,
   verifyFiles,
@@ -30,7 +30,7 @@ import {
 /** What the server hands out to agents: the release that the operator has added, otherwise its own executable. */
 export interface Downloads {
   /** Undefined where there is neither. */
-  current(): Promise<AgentRelease | undefined>
+  current(): Promise<OfferedRelease | undefined>
 }
 
 const directoryOf = (dataDir: string) => join(dataDir, 'downloads')
@@ -40,8 +40,8 @@ const CURRENT = 'current'
 /** Opens what is in the data directory; a release that is added later is handed out at once. */
 export function openDownloads(dataDir: string): Downloads {
   const directory = directoryOf(dataDir)
-  let known: AgentRelease | undefined
-  let own: Promise<AgentRelease> | undefined
+  let known: OfferedRelease | undefined
+  let own: Promise<OfferedRelease> | undefined
 
   return {
     async current() {
@@ -61,7 +61,7 @@ export function openDownloads(dataDir: string): Downloads {
 }
 
 /** The release that the operator has added; undefined if there is none. */
-export async function readAddedRelease(dataDir: string): Promise<AgentRelease | undefined> {
+export async function readAddedRelease(dataDir: string): Promise<OfferedRelease | undefined> {
   const added = await findAdded(dataDir)
   return added === undefined ? undefined : readRelease(added)
 }
@@ -78,7 +78,7 @@ export async function addRelease(
   dataDir: string,
   source: string,
   keyFile: string | undefined,
-): Promise<AgentRelease> {
+): Promise<OfferedRelease> {
   const { files } = await readRelease(source)
   const directory = directoryOf(dataDir)
   const incoming = join(directory, `release-${randomUUID()}`)
@@ -121,7 +121,7 @@ export async function removeRelease(dataDir: string): Promise<boolean> {
 }
 
 /** The release that an executable is by itself: compressed once, unsigned, and without what other systems need. */
-export async function packExecutable(file: string, directory: string): Promise<AgentRelease> {
+export async function packExecutable(file: string, directory: string): Promise<OfferedRelease> {
   const { size, mtimeMs } = await stat(file)
   const target = join(directory, `own-${VERSION}-${size}-${Math.floor(mtimeMs)}`)
   const packed = await readRelease(target).catch(() => undefined)

@@ -7,7 +7,7 @@ import { CommandFailure } from '../../base/command-line.ts'
 import { describeFileError } from '../../base/file-error.ts'
 
 /** A release in a directory: what `npm run release` makes of it, or the server of its own executable. */
-export interface AgentRelease {
+export interface OfferedRelease {
   readonly directory: string
   readonly version: string
   /** The files that are handed out, with what they are verified by. */
@@ -28,7 +28,7 @@ const VERSION = /^\d+\.\d+\.\d+(?:-[\w.-]{1,60})?$/
 const ARTEFACTS = ['adit-', 'adit-server-', 'adit-agent-', 'adit_']
 
 /** The name of an artefact without its version, which goes on when the version changes: `adit-agent.tgz`. */
-export function toLastingName(name: string, { version }: Pick<AgentRelease, 'version'>): string {
+export function toLastingName(name: string, { version }: Pick<OfferedRelease, 'version'>): string {
   return name.replace(`-${version}`, '').replace(`_${version}`, '')
 }
 
@@ -40,7 +40,7 @@ function isArtefact(name: string, version: string): boolean {
 }
 
 /** Reads a release; its artefacts are those of its checksums. Rejects when the directory has none. */
-export async function readRelease(directory: string): Promise<AgentRelease> {
+export async function readRelease(directory: string): Promise<OfferedRelease> {
   const sums = await readFile(join(directory, SUMS), 'utf8').catch((error: unknown) => {
     throw new CommandFailure(
       `${directory} holds no release: ${SUMS} in it cannot be read: ${describeFileError(error)}. npm run release makes one in dist/release.`,
@@ -81,7 +81,7 @@ export async function readKey(file: string): Promise<KeyObject> {
 }
 
 /** Rejects a release that this key has not signed. */
-export async function verifySignatures({ directory }: AgentRelease, key: KeyObject): Promise<void> {
+export async function verifySignatures({ directory }: OfferedRelease, key: KeyObject): Promise<void> {
   for (const name of SIGNED) {
     const file = join(directory, name)
     const signature = await readFile(`${file}.sig`, 'utf8').catch(() => undefined)
@@ -93,7 +93,7 @@ export async function verifySignatures({ directory }: AgentRelease, key: KeyObje
 }
 
 /** Rejects a release with a file that is missing or is not the one of its checksums. */
-export async function verifyFiles({ directory, files }: AgentRelease): Promise<void> {
+export async function verifyFiles({ directory, files }: OfferedRelease): Promise<void> {
   for (const [name, { sha256 }] of files) {
     const actual = await digestOf(join(directory, name)).catch((error: unknown) => {
       throw new CommandFailure(`${name} of the release cannot be read: ${describeFileError(error)}.`)
@@ -109,7 +109,7 @@ export async function digestOf(file: string): Promise<string> {
 }
 
 /** The size of a file of a release, which may have been replaced by another release meanwhile. */
-export async function sizeOf({ directory }: AgentRelease, name: string): Promise<number | undefined> {
+export async function sizeOf({ directory }: OfferedRelease, name: string): Promise<number | undefined> {
   return (await stat(join(directory, name)).catch(() => undefined))?.size
 }
 

@@ -7,7 +7,7 @@ import { escapeHtml } from '../../base/html.ts'
 import { readProgramFile } from '../../base/program-files.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
 import type { Downloads } from './downloads.ts'
-import { type AgentRelease, sizeOf, toLastingName } from './release.ts'
+import { type OfferedRelease, sizeOf, toLastingName } from './release.ts'
 
 /** Addresses in the installer. */
 export interface HandedOutAddresses {
@@ -63,7 +63,7 @@ function sendNothing(reply: FastifyReply): FastifyReply {
 function withAddresses(
   script: string,
   { url, agent }: { url: string; agent: string },
-  { key = '' }: AgentRelease,
+  { key = '' }: OfferedRelease,
 ): string {
   const values = { server_release: `${url}/download`, server_agents: agent, server_key: key }
   return Object.entries(values).reduce(
@@ -73,7 +73,7 @@ function withAddresses(
   )
 }
 
-function formatPage({ version, files }: AgentRelease): string {
+function formatPage({ version, files }: OfferedRelease): string {
   const items = [...files].map(
     ([name, { sha256 }]) =>
       `<li><a href="/download/${escapeHtml(name)}">${escapeHtml(name)}</a> <code>${sha256}</code></li>`,
@@ -92,7 +92,7 @@ ${items.join('\n')}
 async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  release: AgentRelease,
+  release: OfferedRelease,
   name: string,
 ): Promise<FastifyReply> {
   const size = await sizeOf(release, name)
