@@ -3,13 +3,13 @@ import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseHead, parseHeaderFields } from '../src/agent/http1.ts'
+import { negotiateCoding } from '../src/base/accepted-coding.ts'
 import { trimOws } from '../src/base/optional-white-space.ts'
 import { readCookie } from '../src/dashboard/cookie.ts'
 import { EdgeError } from '../src/edge/errors.ts'
 import { HeaderFields } from '../src/edge/message/fields.ts'
 import { parseRequestHead } from '../src/edge/message/request-head.ts'
 import { parseResponseHead } from '../src/edge/message/response-head.ts'
-import { negotiateCoding } from '../src/edge/modules/accepted-coding.ts'
 
 const root = join(import.meta.dirname, '..')
 

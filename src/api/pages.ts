@@ -4,9 +4,7 @@ import { createOpenApi } from './openapi.ts'
 import { isStrict, type Probes } from './probes.ts'
 import { problem } from './problems.ts'
 import { referencePage, referenceScript, referenceStyle } from './reference-page.ts'
-
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+import { sendPage } from './static-files.ts'
 
 /** Mounts the routes beside the operations: probes, metrics and the API's own documentation. */
 export function mountPages(
@@ -51,18 +49,11 @@ export function mountPages(
     return reply.type(registry.contentType).send(await renderMetrics())
   })
   http.get('/openapi.json', async (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(currentDocuments().json),
+    sendPage(reply, 'openapi.json', currentDocuments().json),
   )
   http.get('/reference', async (_request, reply) =>
-    reply
-      .header('content-security-policy', CONTENT_SECURITY_POLICY)
-      .type('text/html; charset=utf-8')
-      .send(currentDocuments().page),
+    sendPage(reply, 'reference.html', currentDocuments().page),
   )
-  http.get('/reference.css', async (_request, reply) =>
-    reply.type('text/css; charset=utf-8').send(referenceStyle),
-  )
-  http.get('/reference.js', async (_request, reply) =>
-    reply.type('text/javascript; charset=utf-8').send(referenceScript),
-  )
+  http.get('/reference.css', async (_request, reply) => sendPage(reply, 'reference.css', referenceStyle))
+  http.get('/reference.js', async (_request, reply) => sendPage(reply, 'reference.js', referenceScript))
 }

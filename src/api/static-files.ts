@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import { promisify } from 'node:util'
+import { brotliCompress, gzip, constants as zlib } from 'node:zlib'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { negotiateCoding } from '../base/accepted-coding.ts'
 import { contentTypeOf } from '../base/content-type.ts'
+import { isLocalDomain } from '../base/local-domain.ts'
 import { readProgramFile } from '../base/program-files.ts'
 
 /** No third-party content, no framing, and text becomes markup in the preview of error pages alone (decision 238). */
@@ -15,28 +19,83 @@ const SECURITY_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
+/** On the public host of the dashboard. Elsewhere a browser would look for TLS at a port that has none. */
+function transportSecurity({ protocol, host }: FastifyRequest): Record<string, string> {
+  const isPublic = protocol === 'https' && !host.includes(':') && !isLocalDomain(host)
+  return isPublic ? { 'strict-transport-security': 'max-age=31536000' } : {}
+}
+
+/** The preferred one first. */
+const CODINGS = ['br', 'gzip'] as const
+type Coding = (typeof CODINGS)[number]
+
+const compress: Readonly<Record<Coding, (content: Buffer) => Promise<Buffer>>> = {
+  // The highest quality takes seconds for the largest page, for a few per cent.
+  br: (content) => promisify(brotliCompress)(content, { params: { [zlib.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (content) => promisify(gzip)(content, { level: 9 }),
+}
+
+const COMPRESSIBLE = /^text\/|^image\/svg|json|javascript|xml/
+/** Below it, a coding hardly saves a packet. */
+const MIN_COMPRESSED_BYTES = 1024
+/** More than there are pages and assets. */
+const MAX_COMPRESSED = 1000
+
+/** Pages and assets in each coding that was asked for: each is compressed once. */
+const compressed = new Map<string, Promise<Buffer>>()
+
+function compressOnce(key: string, coding: Coding, content: Buffer): Promise<Buffer> {
+  const known = compressed.get(key)
+  if (known !== undefined) return known
+  const result = compress[coding](content)
+  compressed.set(key, result)
+  result.catch(() => compressed.delete(key))
+  const [oldest] = compressed.keys()
+  if (compressed.size > MAX_COMPRESSED) compressed.delete(oldest!)
+  return result
+}
+
+const withSecurity = (reply: FastifyReply) =>
+  reply.headers({ ...SECURITY_HEADERS, ...transportSecurity(reply.request) })
+
 /** Serves the files of a directory whose names contain a digest of their content. */
 export function mountAssets(http: FastifyInstance, prefix: string, directory: string): void {
   http.get<{ Params: { name: string } }>(`${prefix}/:name`, async (request, reply) => {
     const { name } = request.params
     // Rejects names that could leave the directory.
     const isSafeName = /^[\w-][\w.-]*$/.test(name) && !name.includes('..')
-    const content = isSafeName
-      ? await readProgramFile(join(directory, name)).catch(() => undefined)
-      : undefined
+    const file = join(directory, name)
+    const content = isSafeName ? await readProgramFile(file).catch(() => undefined) : undefined
     if (content === undefined) return reply.callNotFound()
-    return reply
-      .headers(SECURITY_HEADERS)
-      .header('cache-control', 'public, max-age=31536000, immutable')
-      .type(contentTypeOf(name))
-      .send(content)
+    reply.header('cache-control', 'public, max-age=31536000, immutable')
+    return send(reply, name, content, file)
   })
 }
 
 /** Sends a page or file that may change with the next build; browsers ask each time whether it did. */
-export function sendPage(reply: FastifyReply, name: string, content: Buffer | string): FastifyReply {
-  const etag = `"${createHash('sha256').update(content).digest('base64url')}"`
-  reply.headers(SECURITY_HEADERS).header('cache-control', 'no-cache').header('etag', etag)
-  const isUnchanged = reply.request.headers['if-none-match'] === etag
-  return isUnchanged ? reply.code(304).send() : reply.type(contentTypeOf(name)).send(content)
+export async function sendPage(
+  reply: FastifyReply,
+  name: string,
+  content: Buffer | string,
+): Promise<FastifyReply> {
+  const body = Buffer.from(content)
+  const digest = createHash('sha256').update(body).digest('base64url')
+  // Weak, since it is the same in each coding.
+  const etag = `W/"${digest}"`
+  reply.header('cache-control', 'no-cache').header('etag', etag)
+  if (reply.request.headers['if-none-match'] !== etag) return send(reply, name, body, digest)
+  return withSecurity(reply).header('vary', 'accept-encoding').code(304).send()
+}
+
+/** `key` names the content. */
+async function send(reply: FastifyReply, name: string, content: Buffer, key: string): Promise<FastifyReply> {
+  const type = contentTypeOf(name)
+  withSecurity(reply).type(type)
+  if (!COMPRESSIBLE.test(type) || content.length < MIN_COMPRESSED_BYTES) return reply.send(content)
+  reply.header('vary', 'accept-encoding')
+  const coding = negotiateCoding(reply.request.headers['accept-encoding'] ?? '', CODINGS)
+  if (coding === undefined) return reply.send(content)
+  return reply
+    .header('content-encoding', coding)
+    .send(await compressOnce(`${coding} ${key}`, coding, content))
 }

@@ -169,6 +169,7 @@ test('a set-up with a certificate of its own asks for no authority, and checks t
   assert.match(checks, /FAILED {2}certificate +browsers will not accept/)
   const page = await sendHttps(httpsPort, ca.caPem, { host: 'dashboard.adit.test', path: '/dashboard/' })
   assert.equal(page.status, 200, page.error)
+  assert.equal(page.headers['strict-transport-security'], 'max-age=31536000')
   assert.match(certs.output, /^adit\.test +file +Read from \S+tls\.pem, for adit\.test and \*\.adit\.test/m)
 })
 

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { request } from 'node:https'
 import { test } from 'node:test'
 import { brotliDecompressSync, createGunzip, gunzipSync, inflateSync } from 'node:zlib'
+import { negotiateCoding } from '../../base/accepted-coding.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
-import { negotiateCoding } from './accepted-coding.ts'
 
 const TEXT = 'the same words again and again. '.repeat(200)
 

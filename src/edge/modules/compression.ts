@@ -1,10 +1,10 @@
 import type { Transform } from 'node:stream'
 import { constants, createBrotliCompress, createDeflate, createGzip } from 'node:zlib'
+import { negotiateCoding } from '../../base/accepted-coding.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { Compression, type Settings } from '../../resources/index.ts'
 import { addTransform, type Exchange, type MutableResponse } from '../exchange.ts'
 import { implementModule } from '../module.ts'
-import { negotiateCoding } from './accepted-coding.ts'
 import type { ModuleContext } from './context.ts'
 
 /** Below this size compression saves too little, or makes the response longer. */

@@ -76,13 +76,14 @@ function loadOpenApi(): Promise<OpenApi> {
   return pending
 }
 
-/** The OpenAPI document, once loaded. */
-export function useOpenApi(): { document: OpenApi | undefined; error: Error | undefined } {
+/** The OpenAPI document, once loaded; it is large, so a page that may not need it asks for none. */
+export function useOpenApi(isNeeded = true): { document: OpenApi | undefined; error: Error | undefined } {
   const [state, setState] = useState<{ document: OpenApi | undefined; error: Error | undefined }>({
     document: cached,
     error: undefined,
   })
   useEffect(() => {
+    if (!isNeeded) return
     let cancelled = false
     // Also if it is loaded: that may have happened since the first render.
     loadOpenApi().then(
@@ -94,7 +95,7 @@ export function useOpenApi(): { document: OpenApi | undefined; error: Error | un
     return () => {
       cancelled = true
     }
-  }, [])
+  }, [isNeeded])
   return state
 }
 

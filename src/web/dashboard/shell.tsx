@@ -201,8 +201,8 @@ function useGoShortcut(): { begin(): void } {
 /** Shows a notice instead of a page that the role of the user does not allow. */
 function RoleGuard({ page, children }: { page: PageEntry; children: ReactNode }) {
   const { role } = useSession().session
-  const { document } = useOpenApi()
   const needsDocument = page.changes !== undefined && role !== 'admin'
+  const { document } = useOpenApi(needsDocument)
   const mayChange = useCanChangeAt(page.changes ?? '')
   if (needsDocument && document === undefined) return <Loading />
   if (page.adminOnly ? role === 'admin' : page.changes === undefined || mayChange) return children

@@ -1,4 +1,4 @@
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from './optional-white-space.ts'
 
 /**
  * Selects the content coding with the highest weight in Accept-Encoding (RFC 9110 section 12.5.3); ties go to the
