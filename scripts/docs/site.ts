@@ -53,11 +53,16 @@ export async function writeSite(root: string, directory: string): Promise<string
   // The server puts the explanation of one error code in.
   const errorPage = { title: 'Error code', url: '/docs/errors', html: '<!-- explanation -->' }
   await writeFile(join(directory, 'error-code.html'), renderPage(template, contents, errorPage))
+  const notFound = { title: 'Page not found', url: '', html: NOT_FOUND }
+  await writeFile(join(directory, 'not-found.html'), renderPage(template, contents, notFound))
   await writeFile(join(directory, 'search.json'), JSON.stringify(entries))
   await cp(join(root, 'LICENSE'), join(directory, 'license.txt'))
   for (const image of images) await cp(join(root, image), join(directory, image.replace(/^docs\//, '')))
   return [...documents, ...images, 'LICENSE']
 }
+
+const NOT_FOUND =
+  '<h1>Page not found</h1><p>The documentation has no page at this address. Search for it (press <kbd>/</kbd>), or go to the <a href="/docs/">start page</a>.</p>'
 
 async function write(directory: string, url: string, page: string): Promise<void> {
   const path = url.replace(/^\/docs\//, '')

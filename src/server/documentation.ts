@@ -31,7 +31,9 @@ export function mountDocumentation(http: FastifyInstance, directory: string = BU
   http.get<{ Params: { '*': string } }>('/docs/*', async ({ params: { '*': path } }, reply) => {
     const name = path.includes('.') ? path : `${path}.html`
     const content = SAFE_PATH.test(path) ? await read(name).catch(() => undefined) : undefined
-    return content === undefined ? reply.callNotFound() : sendPage(reply, name, content)
+    if (content !== undefined) return sendPage(reply, name, content)
+    const page = path.includes('.') ? undefined : await read('not-found.html').catch(() => undefined)
+    return page === undefined ? reply.callNotFound() : sendPage(reply.code(404), 'not-found.html', page)
   })
 }
 

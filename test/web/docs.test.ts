@@ -93,6 +93,15 @@ test('pages need no key, are revalidated, and nothing outside the site can be re
   assert.equal((await fetch(`${site}/docs`, { redirect: 'manual' })).headers.get('location'), '/docs/')
 })
 
+test('an address without a page says so on a page with the search', async () => {
+  const response = await fetch(`${site}/docs/guides/nothing`)
+  const html = await response.text()
+
+  assert.deepEqual([response.status, response.headers.get('content-type')], [404, 'text/html; charset=utf-8'])
+  assert.match(html, /<h1>Page not found<\/h1>.*href="\/docs\/"/s)
+  assert.match(html, /id="adit-search"/)
+})
+
 test('the search finds words, headings and error codes by keyboard alone, and asks only this server', async (t) => {
   const { page, pageErrors, requestedOrigins } = await openPage(t, browser, `${site}/docs/`)
   const results = page.locator('#adit-results a')

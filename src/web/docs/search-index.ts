@@ -1,9 +1,12 @@
 import MiniSearch from 'minisearch'
 import type { SearchEntry } from './search-entry.ts'
+import { toAlternatives } from './synonyms.ts'
 
 const MAX_MATCHES = 20
 const EXCERPT_LENGTH = 160
 const CONTEXT_LENGTH = 50
+/** What a word counts that only means the same, in each field. */
+const OTHER_WORDS = { heading: 3, page: 1.5, text: 0.5 }
 
 /** A section that matches, with the part of its text that does. */
 export interface Match extends Pick<SearchEntry, 'url' | 'page' | 'heading'> {
@@ -19,26 +22,50 @@ export async function loadSearchIndex(): Promise<SearchIndex> {
   return createSearchIndex((await response.json()) as SearchEntry[])
 }
 
-/** Every word has to occur, as a whole, at the beginning of a longer one, or with a typing error. */
+/** Pages that are read to do something come before those that are looked up, and these before those about the code. */
+const PAGE_BOOSTS: readonly (readonly [path: RegExp, boost: number])[] = [
+  [/^\/docs\/guides\//, 2],
+  [
+    /^\/docs\/(?:decisions|benchmarks|benchmarks-more|architecture|promises|protocol|contributing|changelog)\b/,
+    0.3,
+  ],
+]
+
+/**
+ * Every word has to occur, as a whole, at the beginning of a longer one, with a typing error, or as another word of its
+ * meaning, which counts less. Where no section has all of them, those with most come first.
+ */
 export function createSearchIndex(entries: readonly SearchEntry[]): SearchIndex {
   const index = new MiniSearch<SearchEntry & { id: number }>({
     fields: ['heading', 'page', 'text'],
     searchOptions: {
-      boost: { heading: 4, page: 3 },
-      combineWith: 'AND',
-      prefix: true,
-      fuzzy: (term) => (term.length > 5 ? 0.2 : false),
+      boost: { heading: 6, page: 3 },
+      boostDocument: (id) => PAGE_BOOSTS.find(([path]) => path.test(entries[id]!.url))?.[1] ?? 1,
+      prefix: (term) => term.length > 2,
+      // A transposition is two errors.
+      fuzzy: (term) => (term.length > 7 ? 2 : term.length > 3 ? 1 : false),
     },
   })
   index.addAll(entries.map((entry, id) => ({ ...entry, id })))
-  return (query) =>
-    index
-      .search(query)
-      .slice(0, MAX_MATCHES)
-      .map(({ id, terms }) => {
-        const { url, page, heading, text } = entries[id]!
-        return { url, page, heading, excerpt: excerptOf(text, terms) }
-      })
+  const find = (words: readonly (readonly string[])[], combineWith: 'AND' | 'OR') =>
+    index.search({
+      combineWith,
+      queries: words.map(([word, ...others]) => ({
+        combineWith: 'OR',
+        queries: [
+          word!,
+          { queries: others, combineWith: 'OR', boost: OTHER_WORDS, fuzzy: false, prefix: false },
+        ],
+      })),
+    })
+  return (query) => {
+    const words = toAlternatives(query)
+    const all = find(words, 'AND')
+    return (all.length > 0 ? all : find(words, 'OR')).slice(0, MAX_MATCHES).map(({ id, terms }) => {
+      const { url, page, heading, text } = entries[id]!
+      return { url, page, heading, excerpt: excerptOf(text, terms) }
+    })
+  }
 }
 
 /** The text around the first word that matches, with these words apart. */
