@@ -71,6 +71,8 @@ export interface Certs {
   /** The TXT records of pending DNS-01 validations. */
   dnsChallenges(): { name: string; value: string }[]
   regions(): { region: string; addresses: readonly string[] }[]
+  /** When each certificate that can be served expires, in milliseconds since 1970. */
+  expiries(): number[]
   /** The CAA identities of the authority in use. */
   caaIdentities(): readonly string[]
   /** Calls back with the store's revision after challenges, regions or the authority have changed. */
@@ -151,6 +153,10 @@ export function createCerts(options: CertsOptions): Certs {
     },
     dnsChallenges: () => inventory.challenges().filter((challenge) => challenge.type === 'dns-01'),
     regions: () => inventory.regions(),
+    expiries: () => [
+      ...(files === undefined ? [] : [files.current.notAfter]),
+      ...inventory.certificates.values().map(({ notAfter }) => notAfter),
+    ],
     caaIdentities: () => inventory.caaIdentities(),
     watch: (changed) => inventory.onRecords(() => changed(inventory.revision)),
     runDue: async () => jobs?.runDue(),

@@ -131,7 +131,9 @@ export interface Edge {
   /** Counters of edges and routes, which of them are broken, and whether every change has been applied. */
   readonly scopes: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled' | 'flush'>
   /** Traffic of each account: totals, and the last hour. */
-  readonly traffic: Pick<Traffic, 'totals' | 'countries'> & { history(accountId: string): TrafficHistoryView }
+  readonly traffic: Pick<Traffic, 'totals' | 'countries' | 'accounts'> & {
+    history(accountId: string): TrafficHistoryView
+  }
   /** The counts of rate limits and circuit breakers, which processes exchange. */
   readonly sharedCounts: ExchangedCounts
   start(): Promise<void>
@@ -273,6 +275,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     traffic: {
       totals: (accountId) => core.traffic.totals(accountId),
       countries: (accountId) => core.traffic.countries(accountId),
+      accounts: () => core.traffic.accounts(),
       history: (accountId) => history.viewOf(accountId),
     },
     start,

@@ -135,6 +135,7 @@ export abstract class Exchange {
   appliedActions: AppliedActions | undefined = undefined
   /** Recorded only for accounts with an observer. */
   trace: RequestTrace | undefined = undefined
+  readonly #startedAt = performance.now()
   #status = 0
   #error: EdgeError | undefined = undefined
   #headerFields: HeaderFields | undefined = undefined
@@ -439,8 +440,11 @@ export abstract class Exchange {
 
   #recordStatus(status: number): void {
     this.#status = status
+    if (this.entry === undefined) return
+    const { statuses, responseTimes } = this.entry.traffic
     // A backend may send any three digits.
-    if (this.entry !== undefined && status < 600) this.entry.traffic.statuses[(status / 100) | 0]!++
+    if (status < 600) statuses[(status / 100) | 0]!++
+    responseTimes.observe(performance.now() - this.#startedAt)
   }
 
   #complete(trailers: string): void {

@@ -25,3 +25,4 @@ export type { RateLease, RateLeaseRequest, TakeRateLease } from './policy/rate-l
 export { RateLedger } from './policy/rate-ledger.ts'
 export { createServedCertificates } from './served-certificates.ts'
 export type { CountUpdate } from './shared-counts.ts'
+export { TIME_BOUNDS } from './response-times.ts'

@@ -1,5 +1,6 @@
 import { type IpData, NO_IP_DATA } from '../policy/index.ts'
 import type { ClientConnection } from './connection.ts'
+import { ResponseTimes } from './response-times.ts'
 
 /** There are some 250 countries; a database with more would be wrong. */
 const MAX_COUNTRIES = 300
@@ -22,6 +23,7 @@ export interface AccountTraffic {
   bytesOut: number
   /** Responses by the first digit of their status; index 0 is unused. */
   readonly statuses: [number, number, number, number, number, number]
+  readonly responseTimes: ResponseTimes
   /** Open raw connections, which count their own bytes. */
   readonly open: Set<ByteCounter>
   /** Connections of clients by the code of their country; behind a trusted proxy, requests. */
@@ -55,6 +57,7 @@ export function createAccountTraffic(): AccountTraffic {
     bytesIn: 0,
     bytesOut: 0,
     statuses: [0, 0, 0, 0, 0, 0],
+    responseTimes: new ResponseTimes(),
     open: new Set(),
     countries: new Map(),
   }

@@ -1,5 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
-import type { Edge } from '../edge/index.ts'
+import { Counter, Gauge, type Metric, type Registry } from 'prom-client'
+import { type Edge, TIME_BOUNDS } from '../edge/index.ts'
 
 /** The counters of an edge or route. */
 const COUNTERS = ['requests', 'connections', 'rejections', 'errors'] as const
@@ -10,6 +10,10 @@ export function registerPlatformMetrics(
   parts: {
     edge: Edge
     agents: () => number
+    tunnels: () => number
+    /** When certificates expire, in milliseconds since 1970, as `now` is. */
+    expiries: () => readonly number[]
+    now: () => number
     heap: () => number
     staleness: () => number
     isSplit: () => boolean
@@ -37,6 +41,35 @@ export function registerPlatformMetrics(
     help: 'Agents that are connected now, authenticated or not.',
     registers: [registry],
     collect: () => agents.set(parts.agents()),
+  })
+  registerTraffic(registry, edge)
+  const tunnels: Gauge = new Gauge({
+    name: 'adit_tunnels',
+    help: 'Endpoints and labelled tunnels whose agents are connected to this process.',
+    registers: [registry],
+    collect: () => tunnels.set(parts.tunnels()),
+  })
+  const certificates: Gauge<'state'> = new Gauge({
+    name: 'adit_certificates',
+    help: 'Certificates, the private root and its own not counted: valid, or expired.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      const expired = parts.expiries().filter((expiry) => expiry <= parts.now()).length
+      certificates.set({ state: 'expired' }, expired)
+      certificates.set({ state: 'valid' }, parts.expiries().length - expired)
+    },
+  })
+  const nextExpiry: Gauge = new Gauge({
+    name: 'adit_certificate_expiry_seconds',
+    help: 'Time until the first valid certificate expires; absent without any.',
+    registers: [registry],
+    collect() {
+      const left = parts.expiries().map((expiry) => expiry - parts.now())
+      const first = left.reduce((least, each) => (each > 0 && each < least ? each : least), Infinity)
+      if (Number.isFinite(first)) nextExpiry.set(first / 1000)
+      else nextExpiry.remove()
+    },
   })
   const brokenScopes: Gauge = new Gauge({
     name: 'adit_edge_broken_places',
@@ -68,4 +101,70 @@ export function registerPlatformMetrics(
     registers: [registry],
   })
   parts.lostRevisions((revisions) => lost.inc(revisions))
+}
+
+/** What the edge counts for each account. */
+function registerTraffic(registry: Registry, { traffic }: Pick<Edge, 'traffic'>): void {
+  const responses: Counter<'account' | 'class'> = new Counter({
+    name: 'adit_responses_total',
+    help: 'Responses of each class of status to visitors, since the start.',
+    labelNames: ['account', 'class'],
+    registers: [registry],
+    collect() {
+      responses.reset()
+      for (const [account, { statuses }] of traffic.accounts())
+        for (const [digit, count] of statuses.entries())
+          if (digit > 0) responses.inc({ account, class: `${digit}xx` }, count)
+    },
+  })
+  const bytes: Counter<'account' | 'direction'> = new Counter({
+    name: 'adit_bytes_total',
+    help: 'Bytes of bodies and of raw connections, from visitors (in) and to them (out), since the start.',
+    labelNames: ['account', 'direction'],
+    registers: [registry],
+    collect() {
+      bytes.reset()
+      for (const [account] of traffic.accounts()) {
+        const { bytes_in, bytes_out } = traffic.totals(account)
+        bytes.inc({ account, direction: 'in' }, bytes_in)
+        bytes.inc({ account, direction: 'out' }, bytes_out)
+      }
+    },
+  })
+  registry.registerMetric(responseTimes(traffic))
+}
+
+/** A histogram of the library counts by itself; here the edge has counted. */
+function responseTimes(traffic: Edge['traffic']): Metric {
+  const name = 'adit_response_seconds'
+  const values = () =>
+    [...traffic.accounts()].flatMap(
+      ([
+        account,
+        {
+          responseTimes: { counts, sum },
+        },
+      ]) => {
+        let total = 0
+        const buckets = counts.map((count, index) => {
+          total += count
+          return {
+            labels: { account, le: TIME_BOUNDS[index] ?? '+Inf' },
+            value: total,
+            metricName: `${name}_bucket`,
+          }
+        })
+        return [
+          ...buckets,
+          { labels: { account }, value: sum, metricName: `${name}_sum` },
+          { labels: { account }, value: total, metricName: `${name}_count` },
+        ]
+      },
+    )
+  const help = 'How long visitors waited for the head of a response.'
+  return {
+    name,
+    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() }),
+    reset() {},
+  } as unknown as Metric
 }

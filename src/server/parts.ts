@@ -38,7 +38,7 @@ export async function startParts(
     const background = await wireBackground(foundation)
     const readiness = createReadiness(foundation, () => serving)
     const traffic = await wireTraffic(foundation, background, readiness)
-    const monitoring = wireMonitoring(foundation, traffic, readiness)
+    const monitoring = wireMonitoring(foundation, background, traffic, readiness)
     const control = (await loadControl)?.wireControl(foundation, background, traffic, readiness)
     const parts = { foundation, background, traffic, monitoring, control }
     await startInOrder(cleanup, startOrder(parts))

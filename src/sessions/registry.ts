@@ -113,6 +113,13 @@ export class Registry implements TunnelLookup {
     this.#clock = options.clock ?? systemClock
   }
 
+  /** Tunnels whose agents are connected to this process. */
+  get ownTunnels(): number {
+    let count = 0
+    for (const [{ remote }, tunnels] of this.#tunnels) if (remote !== true) count += tunnels.size
+    return count
+  }
+
   /** Calls `subscriber` with every event of this node from now on; subscribers are called in the order they subscribed. */
   subscribe(subscriber: (event: LiveEvent) => void): void {
     this.#subscribers.push(subscriber)
