@@ -95,9 +95,9 @@ export async function createDurableStore(options: {
     inTransaction,
     beat,
     watch,
-    ...createReader(sql, engine.dialect, vault),
+    ...createReader(sql, vault),
     fallbackReader: {
-      ...createReader(fallbackSql, engine.dialect, vault),
+      ...createReader(fallbackSql, vault),
       scan: createScan(fallbackSql, vault),
     },
     write: (author, work) =>

@@ -160,6 +160,14 @@ for (const [engine, create] of Object.entries(databases)) {
     await store.follow([row!.kind], follower)
     assert.equal(rows.get(row!.id)?.secrets?.token, 'abc')
     assert.equal((await store.fallbackReader.holder('domain', 'one'))?.id, row!.id)
+    const holders = await store.fallbackReader.holders('domain', ['none', 'one'])
+    assert.deepEqual(
+      [...holders].map(([name, { id }]) => [name, id]),
+      [['one', row!.id]],
+    )
+    assert.equal((await store.fallbackReader.holdersWithPrefix('domain', 'on', 9)).length, 1)
+    assert.equal((await store.fallbackReader.list(row!.kind, row!.account, { limit: 9 })).length, 1)
+    assert.deepEqual(await store.fallbackReader.referrers(row!.id, 9), [])
     assert.equal((await store.fallbackReader.get(row!.kind, row!.account, row!.id))?.secrets?.token, 'abc')
     assert.equal(await store.setting('a.secret'), 'whispered')
     assert.deepEqual(await openNodes(store).list(), [other])

@@ -1,5 +1,5 @@
 import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toReferrer, toRow } from './rows.ts'
-import type { Dialect, Sql, SqlRecord } from './sql.ts'
+import type { Sql, SqlRecord } from './sql.ts'
 import type { Reader } from './store.ts'
 import type { Vault } from './vault.ts'
 
@@ -13,8 +13,11 @@ const HOLDERS_BELOW =
 const REFERRERS =
   'SELECT account, kind, id, field, on_delete FROM refs WHERE target = ? ORDER BY id, field LIMIT ?'
 
-/** The reads of a request, each served by an index of the tables behind `sql`. */
-export function createReader(sql: Sql, { unnest }: Pick<Dialect, 'unnest'>, vault: Vault): Reader {
+/**
+ * The reads of a request, each served by an index of the tables behind `sql`. They are in no dialect, because a copy on another
+ * engine may serve them while the database is unavailable.
+ */
+export function createReader(sql: Sql, vault: Vault): Reader {
   return {
     async get(kind, account, id) {
       const values = (await sql.tuples(GET, account, kind, id))[0]
@@ -33,7 +36,8 @@ export function createReader(sql: Sql, { unnest }: Pick<Dialect, 'unnest'>, vaul
     },
     async holders(scope, names) {
       if (names.length === 0) return new Map()
-      const records = await sql.all(`${HOLDERS} (${unnest})`, scope, JSON.stringify(names))
+      const places = names.map(() => '?').join(', ')
+      const records = await sql.all(`${HOLDERS} (${places})`, scope, ...names)
       return new Map(records.map((record) => [String(record.name), toHolder(record)]))
     },
     async holdersWithPrefix(scope, prefix, limit) {

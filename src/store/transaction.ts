@@ -72,7 +72,7 @@ export class CallTransaction implements Transaction {
 
   constructor(context: TransactionContext) {
     this.#context = context
-    this.#reader = createReader(context.sql, context.dialect, context.vault)
+    this.#reader = createReader(context.sql, context.vault)
     this.#revision = context.group.revision
     this.get = this.#reader.get
     this.list = this.#reader.list

@@ -101,7 +101,7 @@ test('an upstream that is down is a 502 that does not reveal its address', async
 
   assert.equal(response.status, 502)
   const page = await response.text()
-  assert.match(page, /got no response from its upstream/)
+  assert.match(page, /could not connect to its upstream: connection refused/)
   assert.doesNotMatch(page, /localhost:1/)
 })
 
