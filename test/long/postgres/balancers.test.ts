@@ -15,6 +15,7 @@ const VISITS_WITHOUT_DATABASE = 800
 
 /** Balancers, started in front of nodes whose HTTP ports these are, on a port. */
 const balancers = {
+  // Without `timeout check` a check may take no longer than the time between two: a busy machine would look like nodes that are down.
   haproxy: (t: TestContext, nodes: readonly number[], port: number) =>
     startHaproxy(
       t,
@@ -23,6 +24,7 @@ const balancers = {
   timeout connect 5s
   timeout client 10s
   timeout server 10s
+  timeout check 10s
 listen http
   bind *:${port}
   option httpchk
