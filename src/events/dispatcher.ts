@@ -76,8 +76,8 @@ export class Dispatcher {
     if (clock.monotonic() - this.#purgedAt > HOUR_MS) {
       this.#purgedAt = clock.monotonic()
       await queue.purge(clock.now() - DEAD_LETTER_RETENTION_MS)
-      await outbox.prune()
     }
+    await outbox.prune()
   }
 
   async stop(graceMs: number): Promise<void> {

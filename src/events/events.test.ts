@@ -620,3 +620,14 @@ test('one of two processes delivers, and the other takes over when it stops', as
   assert.equal(new Set(bodies(sink).map(({ object }) => object.id)).size, 40)
   assert.equal(new Set(bodies(sink).map(({ event_id }) => event_id)).size, 40)
 })
+
+test('changes that have become events are deleted while many come, but for the last ones', async (t) => {
+  const { store, writer, events } = await createHarness(t)
+  await events.start()
+
+  for (let batch = 0; batch < 3; batch++)
+    await Promise.all(Array.from({ length: 4000 }, () => writer.create(IpPolicy, {})))
+
+  await eventually(async () => (await store.changes({ after: 0, limit: 1 }))[0]!.revision > 1000)
+  assert.ok((await store.changes({ after: 2000, limit: 1 }))[0]!.revision <= 2001, 'the last 10,000 stay')
+})

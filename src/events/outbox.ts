@@ -9,6 +9,8 @@ import { Subscriptions } from './subscriptions.ts'
 const PAGE_SIZE = 200
 // Followers further behind than this are reset from the rows.
 const RETAINED_CHANGES = 10_000
+/** As many are deleted at once, so that few commits do nothing else. */
+const PRUNED_AT_ONCE = 1_000
 const SUBSCRIPTIONS = 'event_subscriptions'
 
 /** The id prefix of dashboard sessions. */
@@ -31,6 +33,7 @@ export class Outbox {
   readonly #ids: KsuidGenerator
   #loaded = false
   #cursor: number | undefined
+  #pruned = 0
 
   constructor(options: {
     store: Store
@@ -73,12 +76,15 @@ export class Outbox {
   /** Reloads the state from the store on the next call: another process may have advanced the cursor. */
   reset(): void {
     this.#loaded = false
+    this.#pruned = 0
   }
 
-  /** Deletes changes that have become events. */
+  /** Deletes changes that have become events, once there are enough. */
   async prune(): Promise<void> {
-    if (this.#cursor !== undefined && this.#cursor > RETAINED_CHANGES)
-      await this.#store.pruneChanges(this.#cursor - RETAINED_CHANGES)
+    const upTo = (this.#cursor ?? 0) - RETAINED_CHANGES
+    if (upTo < this.#pruned + PRUNED_AT_ONCE) return
+    await this.#store.pruneChanges(upTo)
+    this.#pruned = upTo
   }
 
   async #load(): Promise<void> {
