@@ -20,8 +20,8 @@ const WRITERS = 16
 const SAMPLE_MS = 10_000
 /** Below this, a run is too short to tell growth from what autovacuum and checkpoints do now and then. */
 const STEADY_MINUTES = 10
-/** The feed keeps 10,000 changes, and is pruned now and then. */
-const MAX_FEED = 15_000
+/** The feed keeps 10,000 changes, and is pruned by the thousand. */
+const MAX_FEED = 12_000
 const MAX_GROWTH = 1.25
 /** What small numbers may vary by. */
 const SLACK = { bytes: 1024 * 1024, rows: 2000 }
