@@ -48,8 +48,10 @@ export async function readRelease(directory: string): Promise<OfferedRelease> {
   })
   const version = await readVersion(join(directory, MANIFEST))
   const files = new Map<string, { sha256: string }>()
-  for (const [, sha256 = '', name = ''] of sums.matchAll(/^([0-9a-f]{64}) {2}(\S+)$/gm))
-    if (isArtefact(name, version)) files.set(name, { sha256 })
+  for (const line of sums.split('\n')) {
+    const [sha256 = '', name = ''] = line.split('  ')
+    if (/^[0-9a-f]{64}$/.test(sha256) && isArtefact(name, version)) files.set(name, { sha256 })
+  }
   if (files.size === 0) throw new CommandFailure(`${join(directory, SUMS)} names no artefact of ${version}.`)
   for (const name of DESCRIPTIONS) {
     const content = await readFile(join(directory, name)).catch(() => undefined)
