@@ -281,3 +281,32 @@ test('visitors are counted by country once facts about addresses are imported', 
   await assertAccessibleEverywhere(page, 'overview-countries')
   assert.deepEqual(pageErrors, [])
 })
+
+for (const [width, height] of [
+  [1400, 900],
+  [390, 844],
+] as const)
+  test(`at ${width} px nothing moves while the overview loads, and it does without the OpenAPI document`, async (t) => {
+    const { page } = await dashboard.open(t, '/overview')
+    await page.setViewportSize({ width, height })
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(new URL(request.url()).pathname))
+    await page.addInitScript(() => {
+      const moved = globalThis as unknown as { moved: number }
+      moved.moved = 0
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) moved.moved += (entry as unknown as { value: number }).value
+      }).observe({ type: 'layout-shift', buffered: true })
+    })
+
+    await page.reload()
+    await page.locator('.plots').waitFor()
+    await page.getByRole('heading', { name: 'Recent changes' }).waitFor()
+
+    const moved = await page.evaluate(() => (globalThis as unknown as { moved: number }).moved)
+    assert.ok(moved < 0.1, `the layout shift is ${moved}`)
+    assert.deepEqual(
+      requested.filter((path) => path === '/openapi.json'),
+      [],
+    )
+  })

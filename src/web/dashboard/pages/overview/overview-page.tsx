@@ -27,20 +27,27 @@ export default function OverviewPage() {
   const live = useLive()
   const latest = live.samples.at(-1)
   const endpoints = useList<Endpoint>('/endpoints', 'endpoints', { version: versionOf(latest) })
-  const idle =
-    !endpoints.loading && endpoints.items.length === 0 && latest !== undefined && latest.sessions === 0
+  const attention = useAttention()
+  // What comes above the plots is known first, so that nothing moves while the page loads.
+  const isKnown =
+    !endpoints.loading && !attention.loading && (latest !== undefined || live.state !== 'connecting')
+  const idle = endpoints.items.length === 0 && latest?.sessions === 0
   return (
     <Page title="Overview" actions={STATE_BADGES[live.state]}>
       <Tiles latest={latest} live={live} endpoints={endpoints.loading ? undefined : countOf(endpoints)} />
-      {idle && <FirstSteps />}
-      <Attention />
-      <EdgelessNotice />
-      <TrafficPlots samples={live.samples} />
-      <Countries />
-      <div className="two-columns">
-        <Endpoints endpoints={endpoints} />
-        <RecentChanges />
-      </div>
+      {isKnown && (
+        <>
+          {idle && <FirstSteps />}
+          <Attention problems={attention.problems} />
+          <EdgelessNotice />
+          <TrafficPlots samples={live.samples} />
+          <Countries />
+          <div className="two-columns">
+            <Endpoints endpoints={endpoints} />
+            <RecentChanges />
+          </div>
+        </>
+      )}
     </Page>
   )
 }
@@ -90,10 +97,16 @@ const count = (value: number) => value.toLocaleString('en')
 const MAY_NEED_ATTENTION =
   'obj.certificate_management_policy != null || (obj.certificate == null && obj.cname_target != null)'
 
-/** Certificates that need action. */
-function Attention() {
+interface CertificateProblem {
+  readonly domain: Domain
+  readonly to: string
+  readonly text: ReturnType<typeof describeCertificate>
+}
+
+/** The certificates that need action. */
+function useAttention(): { loading: boolean; problems: readonly CertificateProblem[] } {
   const platform = usePlatform()
-  const problems = useLoad(
+  const { value, error } = useLoad(
     async (signal) => {
       const [domains, ingresses] = await Promise.all([
         listAll<Domain>(
@@ -113,9 +126,14 @@ function Attention() {
     },
     { everyMs: 15_000 },
   )
-    .value?.map(({ domain, to }) => ({ domain, to, text: describeCertificate(domain, platform) }))
+  const problems = value
+    ?.map(({ domain, to }) => ({ domain, to, text: describeCertificate(domain, platform) }))
     .filter(({ text }) => text.attention)
-  if (!problems || problems.length === 0) return null
+  return { loading: value === undefined && error === undefined, problems: problems ?? [] }
+}
+
+function Attention({ problems }: { problems: readonly CertificateProblem[] }) {
+  if (problems.length === 0) return null
   return (
     <Card title="Needs attention">
       <ul className="plain-list">
