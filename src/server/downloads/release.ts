@@ -24,7 +24,9 @@ const MANIFEST = 'manifest.json'
 const SIGNED = [SUMS, MANIFEST]
 /** What describes and verifies the artefacts. */
 const DESCRIPTIONS = [...SIGNED, ...SIGNED.map((name) => `${name}.sig`), KEY_FILE]
-const VERSION = /^\d+\.\d+\.\d+(?:-[\w.-]{1,60})?$/
+const VERSION = /^\d+\.\d+\.\d+(?:-[\w.-]+)?$/
+/** It is part of the names of files. */
+const MAX_VERSION = 80
 const ARTEFACTS = ['adit-', 'adit-server-', 'adit-agent-', 'adit_']
 
 /** The name of an artefact without its version, which goes on when the version changes: `adit-agent.tgz`. */
@@ -67,7 +69,7 @@ async function readVersion(manifest: string): Promise<string> {
     .then(JSON.parse)
     .catch(() => undefined)
   const version = typeof content === 'object' && content !== null && 'version' in content && content.version
-  if (typeof version === 'string' && VERSION.test(version)) return version
+  if (typeof version === 'string' && version.length <= MAX_VERSION && VERSION.test(version)) return version
   throw new CommandFailure(`${manifest} of the release names no version.`)
 }
 
