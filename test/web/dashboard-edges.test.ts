@@ -180,7 +180,7 @@ test('API errors are shown at the field', async (t) => {
   await dialog.getByRole('button', { name: 'Add webhook verification' }).click()
 
   const field = dialog.locator('.field.wrong', { hasText: 'Provider' })
-  await assertText(field.locator('.field-error'), /not a known webhook provider/)
+  await assertText(field.locator('.field-error'), /is not a provider of webhooks/)
 })
 
 test('routes are added, edited and deleted, and match by longest prefix', async (t) => {
