@@ -291,19 +291,17 @@ for (const [width, height] of [
     await page.setViewportSize({ width, height })
     const requested: string[] = []
     page.on('request', (request) => requested.push(new URL(request.url()).pathname))
-    await page.addInitScript(() => {
-      const moved = globalThis as unknown as { moved: number }
-      moved.moved = 0
+    await page.addInitScript(`
+      globalThis.moved = 0
       new PerformanceObserver((list) => {
-        for (const entry of list.getEntries()) moved.moved += (entry as unknown as { value: number }).value
-      }).observe({ type: 'layout-shift', buffered: true })
-    })
+        for (const { value } of list.getEntries()) moved += value
+      }).observe({ type: 'layout-shift', buffered: true })`)
 
     await page.reload()
     await page.locator('.plots').waitFor()
     await page.getByRole('heading', { name: 'Recent changes' }).waitFor()
 
-    const moved = await page.evaluate(() => (globalThis as unknown as { moved: number }).moved)
+    const moved = await page.evaluate<number>('moved')
     assert.ok(moved < 0.1, `the layout shift is ${moved}`)
     assert.deepEqual(
       requested.filter((path) => path === '/openapi.json'),
