@@ -622,12 +622,16 @@ test('one of two processes delivers, and the other takes over when it stops', as
 })
 
 test('changes that have become events are deleted while many come, but for the last ones', async (t) => {
-  const { store, writer, events } = await createHarness(t)
+  const { clock, store, writer, events } = await createHarness(t, { limits: { leaseMs: 60_000 } })
   await events.start()
 
   for (let batch = 0; batch < 3; batch++)
     await Promise.all(Array.from({ length: 4000 }, () => writer.create(IpPolicy, {})))
 
-  await eventually(async () => (await store.changes({ after: 0, limit: 1 }))[0]!.revision > 1000)
+  await eventually(async () => {
+    // The lease lasts as long as the database says, and is renewed as this clock goes.
+    clock.advance(60_000)
+    return (await store.changes({ after: 0, limit: 1 }))[0]!.revision > 1000
+  })
   assert.ok((await store.changes({ after: 2000, limit: 1 }))[0]!.revision <= 2001, 'the last 10,000 stay')
 })

@@ -2,7 +2,15 @@ import type { Clock } from '../base/clock.ts'
 import { type KsuidGenerator, prefixOf } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
-import type { Change, EventQueue, Lease, QueuedEvent, RecordOfKind, Store } from '../store/index.ts'
+import {
+  type Change,
+  type EventQueue,
+  type Lease,
+  LeaseLost,
+  type QueuedEvent,
+  type RecordOfKind,
+  type Store,
+} from '../store/index.ts'
 import { type EventPrincipal, renderObject, serializeEvent, uriOf } from './event.ts'
 import { Subscriptions } from './subscriptions.ts'
 
@@ -54,22 +62,17 @@ export class Outbox {
     this.#subscriptions = new Subscriptions(options.log)
   }
 
-  /** Processes all committed changes; returns the number of events queued. */
-  async advance(lease: Lease): Promise<number> {
+  /** Processes all committed changes. Throws `LeaseLost` where another process has the lease, or has moved the cursor. */
+  async advance(lease: Lease): Promise<void> {
     if (!this.#loaded) await this.#load()
-    let eventCount = 0
     for (;;) {
       const changes = await this.#store.changes({ after: this.#cursor ?? 0, limit: PAGE_SIZE })
       const to = changes.at(-1)?.revision
-      if (to === undefined) return eventCount
+      if (to === undefined) return
       const events = await this.#toEvents(changes)
       const options = { now: this.#clock.now(), limit: this.#limit, from: this.#cursor, to, lease }
-      if (!(await this.#queue.addChanges(events, options))) {
-        this.reset()
-        return eventCount
-      }
+      if (!(await this.#queue.addChanges(events, options))) throw new LeaseLost(lease.name)
       this.#cursor = to
-      eventCount += events.length
     }
   }
 

@@ -1,12 +1,14 @@
 import type { PlatformInfo } from '../../../dashboard/page-data.ts'
-import { useApi } from '../kit/index.ts'
+import { type LoadState, useApi } from '../kit/index.ts'
 
 export type { PlatformInfo }
 
 /** The platform that serves this page. */
 export function usePlatform(): PlatformInfo | undefined {
-  return useApi<PlatformInfo>('/dashboard/api/platform').value
+  return useLoadedPlatform().value
 }
+
+export const useLoadedPlatform = (): LoadState<PlatformInfo> => useApi('/dashboard/api/platform')
 
 /** The https URL of a host name, with the port if it is not the default. */
 export function httpsUrlOf(host: string, platform: PlatformInfo | undefined): string {

@@ -1,6 +1,6 @@
 import { lazy, Suspense } from 'react'
 import type { VisitorCountries } from '../../../../dashboard/page-data.ts'
-import { Card, type Column, Table, useApi } from '../../kit/index.ts'
+import { Card, type Column, type LoadState, Table, useApi } from '../../kit/index.ts'
 import { countryName } from './country-name.ts'
 
 // It has the borders of all countries, which are needed once addresses are known.
@@ -28,17 +28,23 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ]
 
+export const useVisitorCountries = (): LoadState<VisitorCountries> =>
+  useApi('/dashboard/api/countries', { everyMs: 10_000 })
+
 /** Where visitors are, once facts about addresses are imported. */
-export function Countries() {
-  const { value } = useApi<VisitorCountries>('/dashboard/api/countries', { everyMs: 10_000 })
-  const rows = rowsOf(value?.countries ?? [])
-  if (value?.countries.every(({ country }) => country === null) !== false) return null
+export function Countries({ countries }: VisitorCountries) {
+  if (countries.every(({ country }) => country === null)) return null
   return (
     <Card title="Visitors by country">
       <Suspense fallback={<div className="world-map" />}>
-        <WorldMap countries={value.countries} />
+        <WorldMap countries={countries} />
       </Suspense>
-      <Table label="Visitors by country" columns={COLUMNS} rows={rows} keyOf={({ name }) => name} />
+      <Table
+        label="Visitors by country"
+        columns={COLUMNS}
+        rows={rowsOf(countries)}
+        keyOf={({ name }) => name}
+      />
       <p className="quiet">
         Connections since the server started; behind a trusted proxy, requests. Each node counts its own.
       </p>

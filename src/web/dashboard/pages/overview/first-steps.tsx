@@ -3,11 +3,10 @@ import { ButtonLink, Card } from '../../kit/index.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { joinCommand, otherInstallCommands, sshCommand } from '../install-commands.ts'
-import { type PlatformInfo, usePlatform } from '../platform.ts'
+import type { PlatformInfo } from '../platform.ts'
 
 /** Getting-started instructions for an empty account, with the commands to run. */
-export function FirstSteps() {
-  const platform = usePlatform()
+export function FirstSteps({ platform }: { platform: PlatformInfo | undefined }) {
   const mayChange = useCanChange()
   return (
     <Card title="Get started">

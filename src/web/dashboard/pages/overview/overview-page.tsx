@@ -1,4 +1,4 @@
-import { Badge, Card, LoadError, Notice, Page, Time, useApi } from '../../kit/index.ts'
+import { Badge, Card, LoadError, type LoadState, Notice, Page, Time, useApi } from '../../kit/index.ts'
 import { type PagedList, useList } from '../../resource/use-list.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
@@ -6,10 +6,10 @@ import { useSession } from '../../session.ts'
 import { describeCertificate } from '../domains/certificate-labels.ts'
 import { listAll, useLoad } from '../list-all.ts'
 import { type Live, ratesOf, type Sample, useLive, versionOf } from '../live.ts'
-import { usePlatform } from '../platform.ts'
+import { type PlatformInfo, useLoadedPlatform } from '../platform.ts'
 import type { Domain, Endpoint } from '../resources.ts'
 import { describeAction } from './audit-labels.ts'
-import { Countries } from './countries.tsx'
+import { Countries, useVisitorCountries } from './countries.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Tile } from './tiles.tsx'
 import { perSecond, TrafficPlots } from './traffic-plots.tsx'
@@ -27,24 +27,28 @@ export default function OverviewPage() {
   const live = useLive()
   const latest = live.samples.at(-1)
   const endpoints = useList<Endpoint>('/endpoints', 'endpoints', { version: versionOf(latest) })
-  const attention = useAttention()
-  // What comes above the plots is known first, so that nothing moves while the page loads.
+  const platform = useLoadedPlatform()
+  const attention = useAttention(platform.value)
+  const countries = useVisitorCountries()
+  const changes = useRecentChanges()
+  // Everything is known first, so that nothing moves while the page loads.
   const isKnown =
-    !endpoints.loading && !attention.loading && (latest !== undefined || live.state !== 'connecting')
+    (latest !== undefined || live.state !== 'connecting') &&
+    [endpoints, platform, attention, countries, changes].every(({ loading }) => !loading)
   const idle = endpoints.items.length === 0 && latest?.sessions === 0
   return (
     <Page title="Overview" actions={STATE_BADGES[live.state]}>
       <Tiles latest={latest} live={live} endpoints={endpoints.loading ? undefined : countOf(endpoints)} />
       {isKnown && (
         <>
-          {idle && <FirstSteps />}
+          {idle && <FirstSteps platform={platform.value} />}
           <Attention problems={attention.problems} />
-          <EdgelessNotice />
+          <EdgelessNotice platform={platform.value} />
           <TrafficPlots samples={live.samples} />
-          <Countries />
+          <Countries countries={countries.value?.countries ?? []} />
           <div className="two-columns">
             <Endpoints endpoints={endpoints} />
-            <RecentChanges />
+            <RecentChanges changes={changes} />
           </div>
         </>
       )}
@@ -104,8 +108,10 @@ interface CertificateProblem {
 }
 
 /** The certificates that need action. */
-function useAttention(): { loading: boolean; problems: readonly CertificateProblem[] } {
-  const platform = usePlatform()
+function useAttention(platform: PlatformInfo | undefined): {
+  loading: boolean
+  problems: readonly CertificateProblem[]
+} {
   const { value, error } = useLoad(
     async (signal) => {
       const [domains, ingresses] = await Promise.all([
@@ -151,8 +157,7 @@ function Attention({ problems }: { problems: readonly CertificateProblem[] }) {
 }
 
 /** A node without an edge serves no visitors, so its plots stay empty. */
-function EdgelessNotice() {
-  const platform = usePlatform()
+function EdgelessNotice({ platform }: { platform: PlatformInfo | undefined }) {
   if (!platform || platform.http_url !== null || platform.https_url !== null) return null
   return (
     <Notice>
@@ -204,18 +209,24 @@ interface AuditEvent {
   readonly principal: string | null
 }
 
-function RecentChanges() {
-  const admin = useSession().session.role === 'admin'
-  const recent = useApi<{ audit_events: AuditEvent[] }>(admin ? '/audit_events?limit=7' : undefined, {
-    everyMs: 5000,
-  })
-  if (!admin) return null
+/** For administrators only, who may read the audit log. */
+function useRecentChanges(): LoadState<{ audit_events: AuditEvent[] }> {
+  const isAdmin = useSession().session.role === 'admin'
+  return useApi(isAdmin ? '/audit_events?limit=7' : undefined, { everyMs: 5000 })
+}
+
+function RecentChanges({
+  changes: { value, error, reload },
+}: {
+  changes: ReturnType<typeof useRecentChanges>
+}) {
+  if (useSession().session.role !== 'admin') return null
   return (
     <Card title="Recent changes" actions={<a href={hrefTo('/audit-log')}>Audit log</a>}>
-      {recent.error && recent.value === undefined && <LoadError error={recent.error} retry={recent.reload} />}
-      {recent.value?.audit_events.length === 0 && <p className="quiet">No changes yet.</p>}
+      {error && value === undefined && <LoadError error={error} retry={reload} />}
+      {value?.audit_events.length === 0 && <p className="quiet">No changes yet.</p>}
       <ul className="plain-list">
-        {recent.value?.audit_events.map(({ id, at, action, kind, object, outcome }) => (
+        {value?.audit_events.map(({ id, at, action, kind, object, outcome }) => (
           <li key={id}>
             {describeAction(kind, action)} {outcome === 'refused' && <Badge tone="warn">rejected</Badge>}
             <p className="quiet">
