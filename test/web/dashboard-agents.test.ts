@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readEquivalents, readText } from './inspected.ts'
 import { startAgent, startAgentProgram } from './served.ts'
 
 let dashboard: TestDashboard
@@ -45,7 +45,7 @@ test('an agent restarts as a new session and is then stopped', async (t) => {
   await page.getByRole('button', { name: /^Restart/ }).click()
   await page.getByText('reconnects as a new session').waitFor()
   await page.getByText('Do the same from a shell').click()
-  const lines = await readText(page.locator('.equivalent pre'))
+  const lines = await readEquivalents(page)
   await page.getByRole('button', { name: 'Restart', exact: true }).click()
   await page.locator('.notice.good', { hasText: 'restarts' }).waitFor()
   await page.locator(`tbody th a:not([href="${first}"])`).waitFor()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readEquivalents, readText } from './inspected.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -76,7 +76,7 @@ test('a destination accepts a test event, and its delivery status updates live',
   await page.getByText(/The destination accepted the test event/).waitFor()
   await page.getByText('The last delivery succeeded').waitFor()
   await page.getByText('Do the same from a shell').click()
-  const lines = await readText(page.locator('.equivalent pre'))
+  const lines = await readEquivalents(page)
   broken = true
   await page.getByRole('button', { name: 'Send test event' }).click()
   const error = await readText(page.getByRole('alert'))

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertText, readEquivalents, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
@@ -79,7 +79,7 @@ test('modules are added, edited, switched off and on, and removed, with effect o
   await dialog.getByLabel('Headers to add: name 1').fill('x-shop')
   await dialog.getByLabel('Headers to add: value 1').fill('open')
   await dialog.getByText('Do the same from a shell').click()
-  const lines = await readText(dialog.locator('.equivalent pre'))
+  const lines = await readEquivalents(dialog)
   await dialog.getByRole('button', { name: 'Add response headers' }).click()
   await node(page, 'Response headers').waitFor()
   await waitForResponse(url, ({ headers }) => headers.get('x-shop') === 'open')

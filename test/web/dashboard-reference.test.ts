@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { openPage } from './browser.ts'
 import { goTo, startDashboard, submitPassword, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, readEquivalents, readText } from './inspected.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -26,14 +26,14 @@ test('the console sends real requests, and shows them as shell commands', async 
   await send.click()
   const invalid = await readText(page.locator('.field-error'))
   await page.getByLabel('Body (JSON)').fill(JSON.stringify(body))
-  const commands = await readText(page.locator('.equivalent pre'))
+  const commands = await readEquivalents(page)
   await send.click()
   await page.getByRole('dialog').getByRole('button', { name: 'Send request' }).click()
   const created = await readText(response)
   await goTo(page, '/reference/ip_policy_rules.list')
   await page.getByLabel('limit').fill('1')
   await page.getByText('Do the same from a shell').click()
-  const listCommands = await readText(page.locator('.equivalent pre'))
+  const listCommands = await readEquivalents(page)
   await send.click()
   const listed = await readText(response)
   await goTo(page, '/reference/ip_policy_rules.get')

@@ -52,6 +52,12 @@ export async function readText(locator: Locator): Promise<string> {
   return (await locator.allInnerTexts()).join('\n')
 }
 
+/** The shell commands for what a page or dialog is about to do; `adit api` is known once the OpenAPI document has come. */
+export async function readEquivalents(within: Page | Locator): Promise<string> {
+  await within.getByRole('region', { name: 'The same with adit api' }).waitFor()
+  return readText(within.locator('.equivalent pre'))
+}
+
 /** Resolves once the visible text of a locator matches: a page that is told of changes shows them a moment later. */
 export async function assertText(locator: Locator, pattern: RegExp): Promise<void> {
   let text = ''
