@@ -28,9 +28,9 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   { title: 'Person', render: (record) => <Person record={record} /> },
   {
     title: 'Action',
-    render: ({ action, kind, object, changes }) => (
+    render: ({ action, kind, object, outcome, changes }) => (
       <>
-        {describeAction(kind, action)} {object && <IdLink id={object} />}
+        {describeAction({ kind, action, outcome })} {object && <IdLink id={object} />}
         {changes && changes.length > 0 && <Changes changes={changes} deleted={action === 'delete'} />}
       </>
     ),
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
     kind: 'fit',
     render: ({ outcome, detail }) => (
       <>
-        <Badge tone={outcome === 'done' ? 'good' : 'bad'}>{outcome}</Badge>
+        <Badge tone={outcome === 'done' ? 'good' : 'bad'}>{outcome === 'done' ? 'done' : 'rejected'}</Badge>
         {outcome !== 'done' && detail && <p className="quiet">{detail}</p>}
       </>
     ),

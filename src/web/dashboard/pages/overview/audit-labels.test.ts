@@ -22,8 +22,20 @@ const cases = [
 
 for (const [kind, action, text] of cases)
   test(`the audit log describes ${kind} ${action} as "${text}"`, () => {
-    assert.equal(describeAction(kind, action), text)
+    assert.equal(describeAction({ kind, action, outcome: 'done' }), text)
   })
+
+test('a call that was rejected is not told as done', () => {
+  const outcome = 'refused'
+  assert.equal(
+    describeAction({ kind: 'reserved_domains', action: 'create', outcome }),
+    'Tried to create reserved domain',
+  )
+  assert.equal(
+    describeAction({ kind: 'dashboard', action: 'sign_in', outcome }),
+    'Tried to sign in to the dashboard',
+  )
+})
 
 test('the event stream parser handles any chunking and ignores lines that are not data', () => {
   const stream = 'data: {"a":1}\n\n: comment\n\nevent: x\ndata: one\ndata: two\n\n'

@@ -226,9 +226,9 @@ function RecentChanges({
       {error && value === undefined && <LoadError error={error} retry={reload} />}
       {value?.audit_events.length === 0 && <p className="quiet">No changes yet.</p>}
       <ul className="plain-list">
-        {value?.audit_events.map(({ id, at, action, kind, object, outcome }) => (
+        {value?.audit_events.map(({ id, at, object, ...call }) => (
           <li key={id}>
-            {describeAction(kind, action)} {outcome === 'refused' && <Badge tone="warn">rejected</Badge>}
+            {describeAction(call)} {call.outcome !== 'done' && <Badge tone="warn">rejected</Badge>}
             <p className="quiet">
               {object !== null && (
                 <>
