@@ -46,6 +46,8 @@ export interface BrowserSessions extends BrowserAuth {
   close(request: SessionRequest): Promise<void>
   /** Ends the session with this token. */
   closeToken(token: Secret): Promise<void>
+  /** When the users and bots of an account signed in last, by id. */
+  lastSignIns(account: string): Promise<ReadonlyMap<string, number>>
   /** Ends all sessions of a user except the one with this id. */
   closeAll(owner: string, except?: string): Promise<void>
 }
@@ -167,6 +169,7 @@ export function createBrowserSessions({
       const { active } = await auth.owner(account, owner)
       if (!active) await sessions.removeByOwner(owner)
     },
+    lastSignIns: (account) => sessions.lastSignIns(account),
     closeAll: (owner, exceptId) => sessions.removeByOwner(owner, exceptId),
   }
 }

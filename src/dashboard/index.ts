@@ -11,6 +11,7 @@ import type { Logger } from '../base/log.ts'
 import type { DurableStore } from '../store/index.ts'
 import { createBrowserSessions } from './browser-sessions.ts'
 import { mountCredentials } from './credential-routes.ts'
+import { mountListFacts } from './list-facts.ts'
 import { BUILT_PAGES, mountPages } from './pages.ts'
 import { createPasswords, type Passwords } from './passwords.ts'
 import { mountSession } from './session-routes.ts'
@@ -81,6 +82,7 @@ export function createDashboard({
     mount(api) {
       mountPages(api.http, pages)
       mountSession(api, { store, sessions, signIns, signInFlow, listenerUrl })
+      mountListFacts(api, { store, sessions })
       mountCredentials(api, { store, sessions, signIns, passwords, limits, listenerUrl, clock })
     },
   }

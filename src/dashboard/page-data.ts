@@ -283,6 +283,9 @@ export interface Invitation {
   readonly expires_at: string
 }
 
+/** What a list shows of its resources beside their fields, by id, of `GET /dashboard/api/list_facts/…`. */
+export type ListFacts = Readonly<Record<string, Readonly<Record<string, string | number>>>>
+
 /** A sign-in of a visitor that failed, of `GET /dashboard/api/failed_sign_ins`. */
 export interface FailedSignIn {
   readonly failure: string

@@ -28,6 +28,23 @@ for (const [engine, start] of Object.entries(engines)) {
     assert.ok(await sessions.find('two'))
   })
 
+  test(`${engine}: the last sign-in of an owner is known after the session has ended`, async (t) => {
+    const sessions = openDashboardSessions((await start(t)).store)
+    await sessions.add('one', session('das_1', { createdAt: 1000 }), LIMITS)
+    await sessions.add('two', session('das_2', { createdAt: 3000 }), LIMITS)
+    await sessions.add('three', session('das_3', { owner: 'usr_2', createdAt: 2000 }), LIMITS)
+    await sessions.add('four', session('das_4', { owner: 'usr_3', account: 'ac_2' }), LIMITS)
+    await sessions.removeByOwner('usr_1')
+
+    assert.deepEqual(
+      await sessions.lastSignIns('ac_1'),
+      new Map([
+        ['usr_1', 3000],
+        ['usr_2', 2000],
+      ]),
+    )
+  })
+
   test(`${engine}: all sessions of an owner but one are removed`, async (t) => {
     const sessions = openDashboardSessions((await start(t)).store)
     for (const number of [1, 2, 3]) await sessions.add(`d${number}`, session(`das_${number}`), LIMITS)

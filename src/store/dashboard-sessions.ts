@@ -24,6 +24,8 @@ export interface DashboardSessions {
     limits: { keep: number; createdAfter: number; seenAfter: number },
   ): Promise<void>
   touch(digest: string, seenAt: number): Promise<void>
+  /** When the users and bots of an account signed in last, by id; also after their sessions have ended. */
+  lastSignIns(account: string): Promise<ReadonlyMap<string, number>>
   remove(digest: string): Promise<void>
   /** Deletes all sessions of a user or bot except the one with this id. */
   removeByOwner(owner: string, except?: string): Promise<void>
@@ -56,6 +58,13 @@ export function openDashboardSessions({ engine, inTransaction }: DurableStore): 
           seenAt,
         )
         await sql.run(
+          `INSERT INTO dashboard_sign_ins (account, owner, at) VALUES (?, ?, ?)
+           ON CONFLICT (account, owner) DO UPDATE SET at = excluded.at`,
+          account,
+          owner,
+          createdAt,
+        )
+        await sql.run(
           `DELETE FROM dashboard_sessions WHERE owner = ? AND id NOT IN
            (SELECT id FROM dashboard_sessions WHERE owner = ? ORDER BY id DESC LIMIT ?)`,
           owner,
@@ -63,6 +72,11 @@ export function openDashboardSessions({ engine, inTransaction }: DurableStore): 
           keep,
         )
       }),
+    async lastSignIns(account) {
+      const statement = 'SELECT owner, at FROM dashboard_sign_ins WHERE account = ?'
+      const records = await engine.reader.all(statement, account)
+      return new Map(records.map(({ owner, at }) => [String(owner), Number(at)]))
+    },
     touch: (digest, seenAt) =>
       inTransaction(async (sql) => {
         await sql.run('UPDATE dashboard_sessions SET seen_at = ? WHERE digest = ?', seenAt, digest)

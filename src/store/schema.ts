@@ -31,6 +31,7 @@ export const TABLES = [
   'application_users',
   'application_sessions',
   'dashboard_sessions',
+  'dashboard_sign_ins',
   'name_claims',
   'ip_data_files',
   'ip_data_chunks',
@@ -214,6 +215,15 @@ export const migrations: readonly Migration[] = [
       `ALTER TABLE application_sessions ADD COLUMN provider_session ${text}`,
       'CREATE INDEX application_sessions_by_client_person ON application_sessions (client, person)',
       'CREATE INDEX application_sessions_by_provider_session ON application_sessions (client, provider_session)',
+    ],
+  },
+  {
+    version: 12,
+    compatibleFrom: 1,
+    statements: ({ text, integer, clustered }) => [
+      `CREATE TABLE dashboard_sign_ins (
+        account ${text} NOT NULL, owner ${text} NOT NULL, at ${integer} NOT NULL,
+        PRIMARY KEY (account, owner))${clustered}`,
     ],
   },
 ]

@@ -6,6 +6,8 @@ import { startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
 
+const hello = (_request: unknown, response: { end(text: string): void }) => response.end('hello')
+
 let dashboard: TestDashboard
 before(async () => {
   dashboard = await startDashboard()
@@ -120,15 +122,31 @@ test('automatic certificates are switched off and on, and the domain is edited a
   assert.deepEqual(pageErrors, [])
 })
 
-test('the list shows the certificate status and the serving edge', async (t) => {
+test('the list shows the certificate status and what really serves a domain', async (t) => {
   const { call } = dashboard.platform
-  await call.create('/reserved_domains', { domain: 'listed.adit.localhost', description: 'In the list' })
+  for (const name of ['listed', 'agent', 'cloud', 'idle'])
+    await call.create('/reserved_domains', {
+      domain: `${name}.adit.localhost`,
+      description: name === 'listed' ? 'In the list' : '',
+    })
+  const agent = await startAgent(t, dashboard.platform)
+  await agent.forward({ addr: await startHttp(t, hello), url: 'https://agent.adit.localhost' })
+  const action = { type: 'custom-response', config: { status_code: 200, body: 'cloud' } }
+  await call.create('/endpoints', {
+    url: 'https://cloud.adit.localhost',
+    description: 'Answer',
+    traffic_policy: JSON.stringify({ on_http_request: [{ actions: [action] }] }),
+  })
   await call.create('/edges/https', { hostports: ['listed.adit.localhost:443'], description: 'Listed edge' })
 
   const { page } = await dashboard.open(t, '/domains')
-  const row = page.getByRole('row', { name: /listed\.adit\.localhost/ })
+  const rowOf = (name: string) => page.getByRole('row', { name: `${name}.adit.localhost` })
+  const row = rowOf('listed')
 
   await assertText(row, /In the list[\s\S]*Platform[\s\S]*Listed edge/)
+  await assertText(rowOf('agent'), /Platform[\s\S]*an agent/)
+  await assertText(rowOf('cloud'), /Platform[\s\S]*Answer/)
+  await assertText(rowOf('idle'), /Platform[\s\S]*nothing online/)
   await page.keyboard.press('/')
   await page.keyboard.type('in the list')
   await eventuallyEqual(() => page.locator('tbody tr').count(), 1)

@@ -116,6 +116,21 @@ test('rules are added, edited and deleted on the page of their policy', async (t
   await page.getByText('No rules yet').waitFor()
 })
 
+test('lists say how many rules a policy has, and when a user signed in', async (t) => {
+  const { call } = dashboard.platform
+  const { id } = await call.create('/ip_policies', { description: 'Two offices' })
+  for (const cidr of ['203.0.113.0/24', '2001:db8::/32'])
+    await call.create('/ip_policy_rules', { cidr, action: 'allow', ip_policy_id: id })
+  await call.create('/users', { email: 'never@example.com' })
+  const { page } = await dashboard.open(t, '/ip-policies')
+  await assertText(page.getByRole('row', { name: 'Two offices' }), /Two offices\s+2\s/)
+
+  await goTo(page, '/users')
+
+  await assertText(page.getByRole('row', { name: 'admin@' }), /Administrator\s+active\s+just now/)
+  await assertText(page.getByRole('row', { name: 'never@' }), /Developer\s+active\s*$/)
+})
+
 test('a rejected deletion shows the reason and changes nothing', async (t) => {
   const { call } = dashboard.platform
   const { id } = await call.create('/ip_policies', { description: 'in use' })

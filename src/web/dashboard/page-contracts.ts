@@ -30,11 +30,21 @@ export interface PageEntry {
 /** A resource as the API returns it. */
 export type Item = { readonly id: string } & Readonly<Record<string, unknown>>
 
-/** A column of a list: a field of the resource, such as `name` or `target.kind`, and its format, plain text by default. */
+/** A column of a list: a field of the resource or of its facts, such as `name` or `target.kind`, and its format, plain text by default. */
 export interface FieldColumn {
   readonly title: string
   readonly field: string
-  readonly format?: 'time' | 'code' | 'badge' | 'choice' | 'active' | 'enforced' | 'count' | 'kind' | 'link'
+  readonly format?:
+    | 'time'
+    | 'code'
+    | 'badge'
+    | 'choice'
+    | 'active'
+    | 'enforced'
+    | 'count'
+    | 'number'
+    | 'kind'
+    | 'link'
 }
 
 /** The props of an extra section on a detail page. */
@@ -73,6 +83,8 @@ export interface ResourcePages {
   readonly emptyText: string
   /** The first column names the resource and links to its page. */
   readonly columns: readonly FieldColumn[]
+  /** Whether `/dashboard/api/list_facts` has more about it for columns. */
+  readonly hasFacts?: boolean
   /** The field that is shown once, after creation, with its label, and the command that takes it. */
   readonly shownOnce?: { readonly field: string; readonly label: string; readonly command?: string }
   readonly form?: FormChanges

@@ -243,7 +243,8 @@ export const resourcePages: readonly ResourcePages[] = [
     key: 'i',
     lead: 'Named sets of address ranges to allow or deny, used by edges and restrictions.',
     emptyText: 'Create one, add rules to it, and use it on an edge or an IP restriction.',
-    columns: [descriptionColumn, createdColumn],
+    columns: [descriptionColumn, { title: 'Rules', field: 'rules', format: 'number' }, createdColumn],
+    hasFacts: true,
     deleteWarning: 'Its rules are deleted with it.',
   },
   {
@@ -279,8 +280,9 @@ export const resourcePages: readonly ResourcePages[] = [
       nameColumn,
       { title: 'Role', field: 'role', format: 'badge' },
       activeColumn,
-      createdColumn,
+      { title: 'Last sign-in', field: 'last_sign_in', format: 'time' },
     ],
+    hasFacts: true,
     deleteWarning: 'The user is signed out and can no longer sign in.',
   },
   {

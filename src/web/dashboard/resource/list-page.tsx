@@ -1,5 +1,6 @@
+import type { ListFacts } from '../../../dashboard/page-data.ts'
 import { lowerFirst } from '../form/labels.ts'
-import { ButtonLink, type Column, EmptyState, Page } from '../kit/index.ts'
+import { ButtonLink, type Column, EmptyState, Page, useApi } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../page-contracts.ts'
 import { allows, listKeyOf } from '../resources.ts'
 import { useCanChangeAt } from '../session.ts'
@@ -8,8 +9,9 @@ import { Cell } from './value-view.tsx'
 
 /** All resources of a kind, newest first. */
 export function ListPage({ resource }: { resource: ResourcePages }) {
-  const { title, singular, route, lead, emptyText, columns } = resource
+  const { title, singular, route, lead, emptyText, columns, hasFacts = false } = resource
   const list = useSearchedList<Item>(resource.path, listKeyOf(resource))
+  const facts = useApi<ListFacts>(hasFacts ? `/dashboard/api/list_facts${resource.path}` : undefined)
   const mayChange = useCanChangeAt(resource.path)
   const create = mayChange && allows(resource, 'create') && (
     <ButtonLink to={`${route}/new`} kind="main" shortcut="n">
@@ -18,9 +20,18 @@ export function ListPage({ resource }: { resource: ResourcePages }) {
   )
   const cells: Column<Item>[] = columns.map((column, index) => ({
     title: column.title,
-    kind: column.format === 'time' ? 'fit' : column.format === 'count' ? 'number' : 'text',
+    kind:
+      column.format === 'time'
+        ? 'fit'
+        : column.format === 'count' || column.format === 'number'
+          ? 'number'
+          : 'text',
     render: (item) => (
-      <Cell item={item} column={column} {...(index === 0 && { href: `${route}/${item.id}` })} />
+      <Cell
+        item={{ ...item, ...facts.value?.[item.id] }}
+        column={column}
+        {...(index === 0 && { href: `${route}/${item.id}` })}
+      />
     ),
   }))
   return (

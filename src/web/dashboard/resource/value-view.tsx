@@ -188,6 +188,8 @@ export function Cell({ item, column, href }: { item: Item; column: FieldColumn; 
       return choiceLabel(value)
     case 'count':
       return Array.isArray(value) ? value.length || '–' : '–'
+    case 'number':
+      return typeof value === 'number' ? value : '–'
     case 'kind':
       return kindLabelOf(value)
     default:

@@ -1,12 +1,13 @@
+import { Fragment } from 'react'
 import { Badge, ButtonLink, type Column, EmptyState, Page, Time } from '../../kit/index.ts'
 import { ListBody, useSearchedList } from '../../resource/searched-list.tsx'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { type EdgeListing, edgesServing, listEdgesOf } from '../edges/edges.ts'
-import { useLoad } from '../list-all.ts'
+import { filtered, listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import { type PlatformInfo, usePlatform } from '../platform.ts'
-import type { Domain } from '../resources.ts'
+import type { Domain, Endpoint } from '../resources.ts'
 import { describeCertificate } from './certificate-labels.ts'
 
 /** The list of reserved domains. */
@@ -24,6 +25,10 @@ export default function DomainsPage() {
     key: `${version} ${hosts.join(' ')}`,
     skip: hosts.length === 0,
   })
+  const endpoints = useLoad(
+    (signal) => listAll<Endpoint>(filtered('/endpoints', atDomains(list.items)), 'endpoints', signal),
+    { key: `${version} ${hosts.join(' ')}`, skip: hosts.length === 0 },
+  )
   const create = mayChange && (
     <ButtonLink to="/domains/new" kind="main" shortcut="n">
       New domain
@@ -38,7 +43,7 @@ export default function DomainsPage() {
       <ListBody
         list={list}
         title="Domains"
-        columns={columnsFor(edges.value ?? [], platform)}
+        columns={columnsFor({ edges: edges.value, endpoints: endpoints.value }, platform)}
         empty={
           <EmptyState title="No domains yet" action={create}>
             Reserve a subdomain of the platform, which works immediately, or use your own domain.
@@ -49,8 +54,17 @@ export default function DomainsPage() {
   )
 }
 
+/** What serves the domains of the list; undefined until it is known. */
+interface Served {
+  readonly edges: readonly EdgeListing[] | undefined
+  readonly endpoints: readonly Endpoint[] | undefined
+}
+
+const atDomains = (domains: readonly Domain[]) =>
+  `obj.domain != null && obj.domain.id in ${JSON.stringify(domains.map(({ id }) => id))}`
+
 function columnsFor(
-  edges: readonly EdgeListing[],
+  { edges, endpoints }: Served,
   platform: PlatformInfo | undefined,
 ): readonly Column<Domain>[] {
   return [
@@ -63,16 +77,42 @@ function columnsFor(
         return <Badge tone={tone}>{short}</Badge>
       },
     },
-    { title: 'Served by', render: ({ domain }) => <EdgeLinks edges={edgesServing(edges, domain)} /> },
+    {
+      title: 'Served by',
+      render: ({ id, domain }) =>
+        edges &&
+        endpoints && (
+          <Servers
+            edges={edgesServing(edges, domain)}
+            endpoints={endpoints.filter(({ domain, edge }) => domain?.id === id && edge === null)}
+          />
+        ),
+    },
     { title: 'Created', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
   ]
 }
 
-function EdgeLinks({ edges }: { edges: readonly EdgeListing[] }) {
-  if (edges.length === 0) return 'agents'
-  return edges.map(({ id, description }) => (
-    <a key={id} href={hrefTo(`/edges/${id}`)}>
-      {description || 'edge'}
-    </a>
-  ))
+function Servers({ edges, endpoints }: { edges: readonly EdgeListing[]; endpoints: readonly Endpoint[] }) {
+  const cloud = endpoints.filter(({ type }) => type === 'cloud')
+  const agentCount = endpoints.length - cloud.length
+  const links = [
+    ...edges.map(({ id, description }) => ({ to: `/edges/${id}`, name: description || 'edge' })),
+    ...cloud.map(({ id, description }) => ({
+      to: `/endpoints/${id}`,
+      name: description || 'cloud endpoint',
+    })),
+  ]
+  if (links.length === 0 && agentCount === 0) return <span className="quiet">nothing online</span>
+  return (
+    <>
+      {links.map(({ to, name }, index) => (
+        <Fragment key={to}>
+          {index > 0 && ', '}
+          <a href={hrefTo(to)}>{name}</a>
+        </Fragment>
+      ))}
+      {links.length > 0 && agentCount > 0 && ', '}
+      {agentCount > 0 && (agentCount === 1 ? 'an agent' : `${agentCount} agents`)}
+    </>
+  )
 }
