@@ -123,3 +123,22 @@ test('the tester and the deliveries are accessible in both themes and on a phone
   await other.page.getByText('Nothing has been sent yet').waitFor()
   await assertAccessibleEverywhere(other.page, 'dashboard-delivery')
 })
+
+test('all events of a kind are chosen at once', async (t) => {
+  const { page, pageErrors } = await dashboard.open(t, '/event-subscriptions/new')
+  const box = (name: string) => page.getByRole('checkbox', { name, exact: true })
+  const isMixed = (name: string) =>
+    box(name).evaluate((input) => (input as unknown as { indeterminate: boolean }).indeterminate)
+  await box('API key created').check()
+  assert.ok(await isMixed('All resources created'))
+
+  await box('All resources created').check()
+  await box('All events of agents and tunnels').check()
+  await box('IP policy created').uncheck()
+
+  assert.ok(await box('User created').isChecked())
+  assert.ok(!(await box('User deleted').isChecked()))
+  assert.ok(await isMixed('All resources created'))
+  assert.ok(await box('All events of agents and tunnels').isChecked())
+  assert.deepEqual(pageErrors, [])
+})

@@ -40,13 +40,13 @@ export function EventSources({
     const added = targets.map((type) => value.find((source) => source.type === type) ?? { type })
     onValue(enabled ? [...remaining, ...added] : remaining)
   }
-  const renderCheckbox = (type: string, label: string, hidden = false) => (
+  const renderCheckbox = (label: string, types: readonly string[], hidden = false) => (
     <EventCheckbox
-      key={type}
+      key={label}
       label={label}
       hidden={hidden}
-      enabled={isEnabled(type)}
-      onToggle={(enabled) => setEnabled([type], enabled)}
+      enabled={types.filter(isEnabled).length / types.length}
+      onToggle={(enabled) => setEnabled(types, enabled)}
     />
   )
   return (
@@ -57,7 +57,7 @@ export function EventSources({
           const index = value.findIndex((source) => source.type === type)
           return (
             <div key={type} className="checkbox-with-fields">
-              {renderCheckbox(type, eventLabel(type))}
+              {renderCheckbox(eventLabel(type), [type])}
               {index >= 0 && (
                 <SchemaFields
                   schema={items}
@@ -76,7 +76,8 @@ export function EventSources({
       </div>
       <div className="checkboxes">
         <h3>Agents and tunnels</h3>
-        {live.map((type) => renderCheckbox(type, eventLabel(type)))}
+        {renderCheckbox('All events of agents and tunnels', live)}
+        {live.map((type) => renderCheckbox(eventLabel(type), [type]))}
       </div>
       <table className="checkbox-table">
         <caption>Resource changes</caption>
@@ -91,12 +92,24 @@ export function EventSources({
           </tr>
         </thead>
         <tbody>
+          <tr>
+            <th scope="row">All resources</th>
+            {CHANGES.map((change) => (
+              <td key={change}>
+                {renderCheckbox(
+                  `All resources ${change}`,
+                  types.filter((type) => CHANGE_EVENT.exec(type)?.[2] === change),
+                  true,
+                )}
+              </td>
+            ))}
+          </tr>
           {stems.map((stem) => (
             <tr key={stem}>
               <th scope="row">{labelOf(stem)}</th>
               {CHANGES.map((change) => (
                 <td key={change}>
-                  {renderCheckbox(`${stem}_${change}.v0`, `${labelOf(stem)} ${change}`, true)}
+                  {renderCheckbox(`${labelOf(stem)} ${change}`, [`${stem}_${change}.v0`], true)}
                 </td>
               ))}
             </tr>
@@ -116,13 +129,22 @@ function EventCheckbox({
   label: string
   /** Visually hidden where the table headers say the same. */
   hidden: boolean
-  enabled: boolean
+  /** How much of what it stands for is enabled, from 0 to 1. */
+  enabled: number
   onToggle: (enabled: boolean) => void
 }) {
   const id = useId()
   return (
     <span className="checkbox">
-      <input id={id} type="checkbox" checked={enabled} onChange={(event) => onToggle(event.target.checked)} />
+      <input
+        ref={(input) => {
+          if (input) input.indeterminate = enabled > 0 && enabled < 1
+        }}
+        id={id}
+        type="checkbox"
+        checked={enabled === 1}
+        onChange={(event) => onToggle(event.target.checked)}
+      />
       <label htmlFor={id} className={hidden ? 'hidden' : undefined}>
         {label}
       </label>
