@@ -210,7 +210,7 @@ async function checkLegs(
   )
   const checked = new Set(resolveLocations(settings).map(({ host, port }) => joinHostPort(host, port)))
   const section = `Server ${location.host}:${location.port}`
-  await run(section, 'Connections of a session (legs)', undefined, async () => `up to ${MaxLegs}`)
+  await run(section, 'Connections of a session', undefined, async () => `up to ${MaxLegs}`)
   for (const node of named.nodes) {
     const address = joinHostPort(node.host, node.port)
     if (checked.has(address)) continue

@@ -1,3 +1,4 @@
+import { joinHostPort } from '../../base/hostport.ts'
 import { VERSION } from '../../base/version.ts'
 import type { Agent } from '../agent.ts'
 import type { MeterSnapshot } from '../metrics.ts'
@@ -68,10 +69,16 @@ function titleRow(keys: string, columns: number): ScreenRow {
   ]
 }
 
+/** A region says little without its server. */
+function formatRegion({ connection: { welcome }, settings: { location } }: Agent): string {
+  const region = sanitize(welcome?.Extra.Region ?? '-')
+  return `${region} (${joinHostPort(location.host, location.port)})`
+}
+
 function formatLatency({ connection: { latencyMs, legs } }: Agent): string {
   if (latencyMs === undefined) return '-'
   const latency = `${Math.round(latencyMs)}ms`
-  return legs.length > 1 ? `${latency} (${legs.length} legs)` : latency
+  return legs.length > 1 ? `${latency} (${legs.length} connections)` : latency
 }
 
 function overviewRows(agent: Agent, { webUrl, hints }: ScreenView, columns: number): RankedRow[] {
@@ -105,7 +112,7 @@ function overviewRows(agent: Agent, { webUrl, hints }: ScreenView, columns: numb
   else if (available !== undefined)
     addLine(3, 'Update', `update available (version ${available}, Ctrl-U to update)`, 'yellow')
   addLine(6, 'Version', VERSION)
-  addLine(6, 'Region', sanitize(welcome?.Region ?? '-'))
+  addLine(6, 'Region', formatRegion(agent))
   addLine(5, 'Latency', formatLatency(agent))
   if (agent.settings.remoteManagement)
     addLine(8, 'Remote Management', 'on (stop, restart and update from the server)')

@@ -86,11 +86,11 @@ function describeLeg({ address, region, latency, streams }: AgentStatus['session
 
 function Facts({ status }: { status: AgentStatus }) {
   const facts: [string, string][] = [
-    ['Connection', status.status],
+    ['Status', status.status],
     ['Account', status.session.account || '–'],
     ['Session', status.session.id || '–'],
     ...status.session.legs.map((leg, index, { length }): [string, string] => [
-      length === 1 ? 'Server' : `Leg ${index + 1}`,
+      length === 1 ? 'Server' : `Connection ${index + 1}`,
       describeLeg(leg),
     ]),
     ['Version', status.agent_version],
