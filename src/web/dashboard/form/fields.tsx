@@ -219,9 +219,11 @@ function hintOf(
   return sentences.filter(Boolean).join(' ') || undefined
 }
 
-function boundsOf({ minimum, maximum }: Schema): string | undefined {
+/** The range of a number, unless its description says it. */
+function boundsOf({ minimum, maximum, description = '' }: Schema): string | undefined {
   if (minimum === undefined || maximum === undefined || maximum >= 4_294_967_295) return undefined
-  return `From ${minimum} to ${maximum}.`
+  const range = `rom ${minimum} to ${maximum}`
+  return description.includes(range) ? undefined : `F${range}.`
 }
 
 function ChoiceField({
