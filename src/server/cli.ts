@@ -50,12 +50,14 @@ An address with port 0 means any free port; false switches that listener off.
 `
 }
 
-function formatSubcommandHelp({ words, operand, help, switches = [], examples }: Subcommand): string {
+function formatSubcommandHelp(command: Subcommand): string {
+  const { words, operand, help, examples } = command
   const usage = [
     'adit server',
     ...words,
     ...(operand ? [operand] : []),
-    ...switches.map((name) => `[--${name}]`),
+    ...(command.switches ?? []).map((name) => `[--${name}]`),
+    ...(command.hasJson ? ['[--output json]'] : []),
   ]
   return `${help}
 

@@ -10,7 +10,7 @@ import type { Events } from '../events/index.ts'
 import type { DurableStore } from '../store/index.ts'
 import { readCredentialsFile } from './credentials-file.ts'
 import { readOutboundOptions } from './outbound-options.ts'
-import { isJournalOutput } from './secret-output.ts'
+import { isJournalOutput, isTerminalOutput } from './secret-output.ts'
 import { certificatePaths, type ServerSettings, unknownFlag } from './settings.ts'
 import { runTrust } from './trust/trust.ts'
 import { requireDatabase, withStore } from './with-store.ts'
@@ -25,6 +25,8 @@ export interface Subcommand {
   readonly examples: readonly [string, ...string[]]
   /** Flags of this command beside the settings, without hyphens; each is a switch. */
   readonly switches?: readonly string[]
+  /** It prints JSON with `--output json`, which it sees as the switch `json`. */
+  readonly hasJson?: boolean
   run(
     args: readonly string[],
     settings: ServerSettings,
@@ -42,6 +44,8 @@ const loadDashboard = () => import('../dashboard/index.ts')
 function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 }
+
+const printJson = (value: unknown) => print(JSON.stringify(value, null, 2))
 
 async function withEvents(
   settings: ServerSettings,
@@ -97,6 +101,24 @@ async function findUser(store: DurableStore, email: string, account: string | un
   return user
 }
 
+/** What a person does with a new account. Programs, to which the output is no terminal, get JSON. */
+function describeAccount(
+  name: string,
+  created: { account_id: string; email: string; password: string; api_key: string; authtoken: string },
+): string {
+  const { account_id, email, password, api_key, authtoken } = created
+  return `Created the account ${name} (${account_id}). These are shown once:
+
+  Administrator   ${email}
+  Password        ${password}
+  API key         ${api_key}
+  Authtoken       ${authtoken}
+
+The administrator signs in to the dashboard with the password. An agent uses the account with:
+  adit config add-authtoken ${authtoken}
+`
+}
+
 /** Runs before a secret is created: printed to the journal it would be readable there. */
 function rejectJournalOutput(): void {
   if (isJournalOutput())
@@ -140,9 +162,10 @@ export const subcommands: readonly Subcommand[] = [
     help: 'create another account, with its own administrator (admin@DOMAIN unless EMAIL is given), API key and authtoken',
     examples: [
       'adit server account create acme ops@acme.example',
-      'adit server account create acme > acme.json',
+      'adit server account create acme --output json > acme.json',
     ],
-    async run([argument, givenEmail], settings) {
+    hasJson: true,
+    async run([argument, givenEmail], settings, switches) {
       const name = requireArgument(argument, 'Give the new account a name: adit server account create NAME.')
       const email = givenEmail ?? `admin@${settings.domain}`
       if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new CommandFailure(`"${email}" is not an email address.`)
@@ -163,7 +186,8 @@ export const subcommands: readonly Subcommand[] = [
           email,
           password: created.password.reveal(),
         }
-        print(JSON.stringify(output, null, 2))
+        if (switches.has('json') || !isTerminalOutput()) printJson(output)
+        else print(describeAccount(name, output))
       })
     },
   },
@@ -231,11 +255,16 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['check'],
     help: 'check the public set-up: database, ports, DNS, certificates, clock',
-    examples: ['adit server check --domain tunnel.example.com'],
-    async run(_args, settings) {
-      const { runCheck } = await import('./check/system-probes.ts')
-      const { text, passed } = await runCheck(settings)
-      print(text)
+    examples: ['adit server check --domain tunnel.example.com', 'adit server check --output json'],
+    hasJson: true,
+    async run(_args, settings, switches) {
+      const [{ formatResults }, { runCheck }] = await Promise.all([
+        import('./check/check.ts'),
+        import('./check/system-probes.ts'),
+      ])
+      const { results, passed } = await runCheck(settings)
+      if (switches.has('json')) printJson({ passed, checks: results })
+      else print(formatResults(results))
       if (!passed) throw new CommandFailure('The set-up is not complete; see above for what to do.')
     },
   },
@@ -294,15 +323,18 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['certs'],
     help: 'show the status of every automatic certificate, and of the one in --tls-cert',
-    examples: ['adit server certs'],
-    run: (_args, settings) =>
+    examples: ['adit server certs', 'adit server certs --output json'],
+    hasJson: true,
+    run: (_args, settings, switches) =>
       withStore(settings, async (store) => {
         const certs = await import('../certs/index.ts')
         const acmeEnabled = settings.acmeDirectory !== undefined
         const reports = await certs.reportCertificates(store, { now: systemClock.now(), acmeEnabled })
         const paths = certificatePaths(settings)
         if (paths !== undefined) reports.unshift(await certs.reportCertificateFiles(paths, settings.domain))
-        print(certs.describeCertificates(reports))
+        if (switches.has('json'))
+          printJson({ certificates: reports.map(({ says, ...report }) => ({ ...report, detail: says })) })
+        else print(certs.describeCertificates(reports))
       }),
   },
   {
@@ -537,21 +569,35 @@ export function parseSubcommand(args: readonly string[]): {
   switches: ReadonlySet<string>
 } {
   const isFlag = (argument: string) => argument.startsWith('-')
+  const { values: formats, rest } = takeFlags(args, [OUTPUT])
   const { command, group, matched } = findCommand(
     subcommands,
-    args.filter((argument) => !isFlag(argument)),
+    rest.filter((argument) => !isFlag(argument)),
   )
-  const flags = (command?.switches ?? []).map((name) => ({ name, kind: 'switch' }))
-  const { values, rest: words } = takeFlags(args, flags)
-  const unknown = words.find(isFlag)
+  const { values, rest: words } = takeFlags(rest, switchesOf(command))
+  const unknown =
+    words.find(isFlag) ?? (command && !command.hasJson && formats.size > 0 ? '--output' : undefined)
   if (unknown !== undefined) throw unknownFlag(unknown)
   if (command === undefined) throw unknownSubcommand(group, matched, words[matched.length])
   const operands = words.slice(matched.length)
   const { operand, maxOperands = operand === undefined ? 0 : 1 } = command
   if (operands.length > maxOperands) throw excessOperand(group, matched, operands, maxOperands)
   const switches = [...values].filter(([, [value]]) => value === 'true').map(([{ name }]) => name)
+  for (const format of formats.get(OUTPUT) ?? []) {
+    if (format !== 'json') throw new CommandFailure(`--output must be json, not "${format}".`)
+    switches.push(format)
+  }
   return { command, operands, switches: new Set(switches) }
 }
+
+const OUTPUT = { name: 'output', kind: 'text' }
+
+const switchesOf = ({ switches = [] }: Partial<Subcommand> = {}) =>
+  switches.map((name) => ({ name, kind: 'switch' }))
+
+/** The names of the flags of a subcommand beside the settings. */
+export const flagNamesOf = ({ switches = [], hasJson = false }: Subcommand): readonly string[] =>
+  hasJson ? [...switches, OUTPUT.name] : switches
 
 function excessOperand(
   group: readonly Subcommand[],

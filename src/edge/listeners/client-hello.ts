@@ -36,6 +36,11 @@ export class ClientHelloParser {
     return this.#buffer.bytes
   }
 
+  /** Whether the bytes begin like a request of HTTP/1 without TLS. */
+  get isHttp(): boolean {
+    return /^[A-Z]{3,7} [/*h]/.test(this.#buffer.bytes.toString('latin1', 0, 16))
+  }
+
   push(chunk: Buffer): 'more' | 'done' | 'bad' {
     this.#buffer.push(chunk)
     const { bytes } = this.#buffer

@@ -129,6 +129,15 @@ test('connections with garbage or without bytes on the TLS port are closed', asy
   await silent.untilClosed()
 })
 
+test('HTTP without TLS is answered with the address to open', async (t) => {
+  const { tlsPort } = await startEdge(t, new TestTunnels())
+
+  const response = await fetch(`http://127.0.0.1:${tlsPort}/`)
+
+  assert.equal(response.status, 400)
+  assert.match(await response.text(), /https:\/\/ instead of http:\/\//)
+})
+
 test('a truncated response is an error over TLS too', async (t) => {
   const certificates = await createTestCertificates('adit.localhost')
   const upstream = await startTcp(t, (socket) => {

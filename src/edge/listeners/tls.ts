@@ -55,6 +55,17 @@ export interface ClusterClient {
  */
 const MAX_HANDSHAKE_SHARE = 1 / 8
 
+const HTTPS_ONLY_TEXT = 'This port speaks HTTPS: open the address with https:// instead of http://.\n'
+/** For a client that speaks HTTP without TLS. */
+const HTTPS_ONLY = [
+  'HTTP/1.1 400 Bad Request',
+  'Content-Type: text/plain; charset=utf-8',
+  `Content-Length: ${HTTPS_ONLY_TEXT.length}`,
+  'Connection: close',
+  '',
+  HTTPS_ONLY_TEXT,
+].join('\r\n')
+
 /** Creates the HTTPS and TLS listener, which routes each connection by its ClientHello. */
 export function createTlsListener(core: Core, options: TlsListenerOptions): Server {
   const terminators = new WeakMap<TlsPolicy, TlsTerminator>()
@@ -280,7 +291,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
   }
 
   #reject(): void {
-    this.#socket.end(UNRECOGNIZED_NAME)
+    this.#socket.end(this.#helloParser.isHttp ? HTTPS_ONLY : UNRECOGNIZED_NAME)
     this.#socket.resume()
   }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { formatResults } from './check.ts'
 import { runCheck } from './system-probes.ts'
 
 async function startHttp(t: TestContext): Promise<{ server: Server; port: number }> {
@@ -18,7 +19,7 @@ async function startHttp(t: TestContext): Promise<{ server: Server; port: number
 test('the check reports the state of each link on a real machine', async (t) => {
   const { port } = await startHttp(t)
 
-  const { text, passed } = await runCheck({
+  const { results, passed } = await runCheck({
     domain: 'tunnels.example.test',
     publicIps: ['127.0.0.1'],
     httpAddr: { host: '127.0.0.1', port },
@@ -38,6 +39,7 @@ test('the check reports the state of each link on a real machine', async (t) => 
     tlsKey: undefined,
     databaseUrl: undefined,
   })
+  const text = formatResults(results)
 
   assert.equal(passed, false)
   assert.match(text, new RegExp(`FAILED {2}http port .*answers at 127.0.0.1:${port}, but`))

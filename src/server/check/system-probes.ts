@@ -8,14 +8,7 @@ import { ChallengeRecords, createResolver, readCertificateFiles } from '../../ce
 import { nameServerNames, queryServer } from '../../dns/index.ts'
 import { configureDnsProvider } from '../dns-provider.ts'
 import { certificatePaths, type ServerSettings } from '../settings.ts'
-import {
-  type CheckedSettings,
-  type CheckResult,
-  checkDatabase,
-  checkNetwork,
-  checkSetup,
-  formatResults,
-} from './check.ts'
+import { type CheckedSettings, type CheckResult, checkDatabase, checkNetwork, checkSetup } from './check.ts'
 
 type ProbedSettings = CheckedSettings &
   Pick<
@@ -26,9 +19,9 @@ type ProbedSettings = CheckedSettings &
 /** Runs `adit server check` on this machine. */
 export async function runCheck(
   settings: ProbedSettings & Pick<ServerSettings, 'databaseUrl'>,
-): Promise<{ text: string; passed: boolean }> {
-  const findings = [...(await runDatabaseCheck(settings)), ...(await runChecks(settings, checkSetup))]
-  return { text: formatResults(findings), passed: findings.every(({ state }) => state !== 'failed') }
+): Promise<{ results: readonly CheckResult[]; passed: boolean }> {
+  const results = [...(await runDatabaseCheck(settings)), ...(await runChecks(settings, checkSetup))]
+  return { results, passed: results.every(({ state }) => state !== 'failed') }
 }
 
 /** Runs the checks of the PostgreSQL database, if there is one. */
