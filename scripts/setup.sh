@@ -47,6 +47,11 @@ require_runtime() {
   exit 1
 }
 
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+  say 'Adit needs Node.js 20 or newer with npm, and there is none here. Install it from https://nodejs.org and run this again.'
+  exit 1
+fi
+
 # Not `npm ci`, which also accepts the lock file: it would install everything again after each change of it.
 install_dependencies() {
   npm install --include=dev --no-save --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2

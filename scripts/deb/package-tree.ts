@@ -2,10 +2,17 @@ import { execFileSync } from 'node:child_process'
 import { chmod, cp, glob, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { manPage, runAdit } from './man-page.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const DOCUMENTS = 'usr/share/doc/adit'
 const CONFFILES = ['/etc/adit/adit.env', '/etc/adit/agent.yml']
+
+/** Where shells look for the completion code of a package; that for zsh works only where it is sourced. */
+const COMPLETIONS = {
+  bash: 'usr/share/bash-completion/completions/adit',
+  fish: 'usr/share/fish/vendor_completions.d/adit.fish',
+}
 
 /** What a Debian package is made for and from. */
 export interface PackageOptions {
@@ -32,7 +39,11 @@ export async function writePackageTree(directory: string, options: PackageOption
   for await (const document of glob('docs/*.md', { cwd: root }))
     await copy(document, document.replace('docs', DOCUMENTS))
   await copy('LICENSE', `${DOCUMENTS}/copyright`)
-  await writeFile(path(`${DOCUMENTS}/changelog.gz`), gzipSync(await readFile(join(root, 'CHANGELOG.md'))))
+  const gzip = (name: string, text: string | Buffer) => writeText(path(`${name}.gz`), gzipSync(text))
+  await gzip(`${DOCUMENTS}/changelog`, await readFile(join(root, 'CHANGELOG.md')))
+  await gzip('usr/share/man/man1/adit.1', manPage(options.version, `/${DOCUMENTS}`))
+  for (const [shell, file] of Object.entries(COMPLETIONS))
+    await writeText(path(file), runAdit('completion', shell))
   for (const script of ['postinst', 'prerm', 'postrm']) {
     await copy(`deploy/debian/${script}`, `DEBIAN/${script}`)
     await chmod(path(`DEBIAN/${script}`), 0o755)
@@ -70,7 +81,7 @@ Description: self-hosted tunnels and ingress
 `
 }
 
-async function writeText(file: string, text: string): Promise<void> {
+async function writeText(file: string, text: string | Buffer): Promise<void> {
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, text)
 }

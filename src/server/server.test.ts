@@ -287,6 +287,17 @@ test('an account created on the command line gets its own keys', async () => {
   assert.match(again.stderr, /There is an account called team already/)
 })
 
+test('an account created in a terminal is described, with what to do next', async (t) => {
+  if (spawnSync('script', ['--version']).status !== 0) return t.skip('util-linux script is not installed')
+  const run = runInTerminal(t, ['server', 'account', 'create', 'people', '--data-dir', shared.dataDir])
+
+  await once(run.child, 'close')
+
+  assert.match(run.output(), /^Created the account people \(ac_\w+\)\. These are shown once:/)
+  assert.match(run.output(), /Password {8}\S+\s+API key {9}\S+\s+Authtoken {7}\S+/)
+  assert.match(run.output(), /adit config add-authtoken \S+/)
+})
+
 test('the operator resets the password of a user while the server runs', async (t) => {
   const dataDir = createTempDir()
   const credentials = await waitUntilReady(

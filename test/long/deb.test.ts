@@ -6,7 +6,9 @@ import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
 import { VERSION } from '../../src/base/version.ts'
+import { subcommands } from '../../src/server/subcommands.ts'
 import { createDebianRoot, type DebianRoot } from '../support/debian-root.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
@@ -101,6 +103,14 @@ test('the Debian package installs, serves, and leaves nothing when it is purged'
   const installed = system.run('dpkg', '--install', '/adit.deb')
   assert.match(installed, /edit \/etc\/adit\/adit\.env, then run: systemctl enable --now adit/)
   assert.equal(system.run('adit', 'version'), `adit version ${VERSION}\n`)
+  for (const [shell, path] of [
+    ['bash', 'usr/share/bash-completion/completions/adit'],
+    ['fish', 'usr/share/fish/vendor_completions.d/adit.fish'],
+  ] as const)
+    assert.equal(readFileSync(file(path), 'utf8'), system.run('adit', 'completion', shell), shell)
+  const man = gunzipSync(readFileSync(file('usr/share/man/man1/adit.1.gz'))).toString()
+  for (const { words } of subcommands)
+    assert.ok(man.includes(`adit server ${words.join(' ')}`), words.join(' '))
   assert.equal(system.run('stat', '-c', '%U:%G %a', '/etc/adit/adit.env'), 'root:adit 640\n')
   assert.equal(system.run('stat', '-c', '%U:%G %a', '/etc/adit/agent.yml'), 'adit:adit 600\n')
   assert.equal(system.run('stat', '-c', '%U:%G %a', '/var/lib/adit'), 'adit:adit 700\n')
