@@ -23,6 +23,8 @@ const NONE_FAILED: readonly UpstreamTarget[] = []
  * and over the next leg the request, which is resent once only, would be lost again.
  */
 const RECOVERY_MS = 100
+/** While no leg is left, it waits as often again: nothing is sent meanwhile. */
+const MAX_RECOVERIES = 20
 
 /**
  * Routes one request: finds the entry of its host, checks the connection's TLS policy, runs the steps of its route and
@@ -177,7 +179,7 @@ export function retry(
     }
     const nextTarget = reason === 'stale' ? target : selectNextTarget(exchange, target)
     if (nextTarget === undefined && reason === 'connection_lost') {
-      setTimeout(() => resendTo(exchange, target), RECOVERY_MS)
+      setTimeout(() => resendTo(exchange, target, 1), RECOVERY_MS)
       return
     }
     if (nextTarget === undefined) {
@@ -193,14 +195,16 @@ export function retry(
 }
 
 /** Sends the request of a lost connection again: to the tunnel that has replaced this target by now, or over another leg. */
-function resendTo(exchange: Exchange, target: UpstreamTarget): void {
+function resendTo(exchange: Exchange, target: UpstreamTarget, recoveries: number): void {
   if (exchange.ended) return
   try {
     const successor = exchange.route?.backend(exchange, exchange.failedTargets ?? NONE_FAILED)
     connect(exchange, successor ?? target, true)
     exchange.resumeBody()
   } catch (error) {
-    exchange.fail(error)
+    if (cannotOpen(error) && recoveries < MAX_RECOVERIES)
+      setTimeout(() => resendTo(exchange, target, recoveries + 1), RECOVERY_MS)
+    else exchange.fail(error)
   }
 }
 

@@ -33,6 +33,8 @@ const startUnreachable = (t: TestContext) =>
 
 const pooled = { hostport: `${HOST}:80`, poolingEnabled: true }
 
+const REPLACED = { hostport: `${HOST}:80` }
+
 test('a request goes to another member of the pool when the service of one cannot be reached', async (t) => {
   const upstream = await startHttp(t, (_request, response) => response.end('reached'))
   const first = createLocalTunnel(await startUnreachable(t), pooled)
@@ -86,13 +88,16 @@ test('a TCP connection goes to another member of the pool', async (t) => {
   assert.equal(text, 'hello')
 })
 
-test('a request whose connection to the agent is lost goes to the next session of that agent, which binds a moment later', async (t) => {
-  const upstream = await startHttp(t, (_request, response) => response.end('reached'))
-  const replaced = { hostport: `${HOST}:80` }
-  let losses = 0
-  const lost = {
-    ...createLocalTunnel(1, replaced),
+/** Loses its first connection, cannot open others, and is replaced after as many attempts. */
+function createLostTunnel(replaceAfter: number, replace: () => void) {
+  const state = { losses: 0, attempts: 0 }
+  const tunnel = {
+    ...createLocalTunnel(1, REPLACED),
     open() {
+      if (state.losses > 0) {
+        if (++state.attempts === replaceAfter) replace()
+        throw new Error('The session has ended.')
+      }
       const stream: ByteStream = {
         sink: silentSink,
         write: () => true,
@@ -101,17 +106,30 @@ test('a request whose connection to the agent is lost goes to the next session o
         consumed() {},
       }
       setImmediate(() => {
-        losses++
+        state.losses++
         stream.sink.onClose(new ConnectionLost(undefined))
-        tunnels.tunnels.push(createLocalTunnel(upstream, replaced))
+        if (replaceAfter === 0) replace()
       })
       return stream
     },
   }
-  const tunnels = new TestTunnels().add(HOST, lost)
-  const { port } = await startEdge(t, tunnels)
+  return { tunnel, state }
+}
 
-  const { status, text } = await sendHttp(port, { host: HOST })
+for (const [when, replaceAfter] of [
+  ['a moment later', 0],
+  ['after the last leg is gone too', 3],
+] as const)
+  test(`a request whose connection to the agent is lost goes to the next session of that agent, which binds ${when}`, async (t) => {
+    const upstream = await startHttp(t, (_request, response) => response.end('reached'))
+    const tunnels = new TestTunnels()
+    const { tunnel, state } = createLostTunnel(replaceAfter, () =>
+      tunnels.tunnels.push(createLocalTunnel(upstream, REPLACED)),
+    )
+    tunnels.add(HOST, tunnel)
+    const { port } = await startEdge(t, tunnels)
 
-  assert.deepEqual([status, text, losses], [200, 'reached', 1])
-})
+    const { status, text } = await sendHttp(port, { host: HOST })
+
+    assert.deepEqual([status, text, state.losses, state.attempts], [200, 'reached', 1, replaceAfter])
+  })
