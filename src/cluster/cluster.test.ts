@@ -424,7 +424,8 @@ test('a tunnel whose address a peer is about to release is bound as soon as it i
   third.registry.bind(holder, spec)
   const atThird = third.registry.find('http', 'a.example.com')
   const next = session('ts_2')
-  await eventually(() => second.registry.tunnelsOf('ac_1').length === 1, 'the holder is known')
+  for (const { registry } of [first, second])
+    await eventually(() => registry.tunnelsOf('ac_1').length === 1, 'the holder is known')
   // The first node already knows of the end, the third one not yet.
   first.registry.removeSession(first.registry.session('ac_1', 'ts_1')!, 'orderly')
   first.registry.addSession(next)

@@ -245,6 +245,59 @@ test('the audit log tells who changed what, can be filtered, and is exported', a
   assert.deepEqual(pageErrors, [])
 })
 
+test('what was typed is not lost without a question', async (t) => {
+  const { id } = await dashboard.platform.call.create('/ip_policies', { description: 'Typed' })
+  const { page, pageErrors } = await dashboard.open(t, '/overview')
+  const question = page.getByRole('dialog', { name: 'Discard what you typed?' })
+  const answer = (name: string) => question.getByRole('button', { name }).click()
+  const name = page.getByRole('textbox', { name: /^Name/ })
+  await goTo(page, '/domains/new')
+  await name.fill('shop')
+
+  await page.getByRole('link', { name: 'Edges' }).click()
+  await answer('Keep editing')
+  await page.goBack()
+  await answer('Keep editing')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await answer('Keep editing')
+  assert.equal(await name.inputValue(), 'shop')
+  assert.equal(new URL(page.url()).hash, '#/domains/new')
+  await page.getByRole('link', { name: 'Edges' }).click()
+  await answer('Discard')
+  await page.getByRole('heading', { name: 'Edges', exact: true }).waitFor()
+
+  await goTo(page, `/ip-policies/${id}`)
+  await page.getByRole('button', { name: 'Add a rule' }).click()
+  const dialog = page.getByRole('dialog', { name: /rule/ })
+  const range = dialog.getByLabel('Address range')
+  await range.fill('203.0.113.0/24')
+  await range.press('Escape')
+  await answer('Keep editing')
+  assert.equal(await range.inputValue(), '203.0.113.0/24')
+  await range.press('Escape')
+  await answer('Discard')
+  await dialog.waitFor({ state: 'detached' })
+  assert.deepEqual(pageErrors, [])
+})
+
+test('times are those of the place of the reader, with UTC in a tooltip', async (t) => {
+  await dashboard.platform.call.create('/ip_policies', { description: 'Timed' })
+  const { page } = await dashboard.open(t, '/audit-log', { timezoneId: 'Asia/Kolkata' })
+  const time = main(page).locator('tbody time').first()
+  await time.waitFor()
+
+  const shown = (await time.textContent()) ?? ''
+  const title = (await time.getAttribute('title')) ?? ''
+
+  assert.equal(shown.replace(' ', 'T'), inKolkata(title))
+})
+
+/** `2027-01-31 12:00:00.250 UTC` there, without a part of a second. */
+function inKolkata(utc: string): string {
+  const time = Date.parse(utc.replace(' UTC', 'Z').replace(' ', 'T'))
+  return new Date(time + 330 * 60_000).toISOString().slice(0, 19)
+}
+
 test('the dashboard works with the keyboard alone', async (t) => {
   await dashboard.platform.call.create('/bot_users', { name: 'older' })
   await dashboard.platform.call.create('/bot_users', { name: 'newer' })

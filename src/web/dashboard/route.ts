@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { mayLeaveFor } from './unsaved.ts'
 
 /** The location of the page: the path and query string of the URL fragment. */
 export interface PageLocation {
@@ -34,6 +35,7 @@ export function hrefTo(path: string): string {
 
 /** Navigates to a page; `replace` adds no history entry. */
 export function go(path: string, options: { replace?: boolean } = {}): void {
+  if (!mayLeaveFor(hrefTo(path))) return
   if (options.replace) location.replace(hrefTo(path))
   else location.hash = path
 }

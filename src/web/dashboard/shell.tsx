@@ -6,6 +6,7 @@ import { Help } from './help.tsx'
 import {
   Button,
   ButtonLink,
+  DiscardQuestion,
   EmptyState,
   Loading,
   Notice,
@@ -24,6 +25,7 @@ import { pages } from './pages.ts'
 import { go, matchPath, type PageLocation, usePageLocation } from './route.ts'
 import { SearchDialog } from './search-dialog.tsx'
 import { useCanChangeAt, useSession } from './session.ts'
+import { usePendingPage } from './unsaved.ts'
 
 const GO_TIMEOUT_MS = 1500
 const DATABASE_CHECK_MS = 10_000
@@ -57,6 +59,7 @@ export function Shell() {
   const main = useRef<HTMLElement>(null)
   const match = findPage(location)
   const goShortcut = useGoShortcut()
+  const pendingPage = usePendingPage()
 
   const first = useRef(true)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a change of path matters.
@@ -143,6 +146,7 @@ export function Shell() {
         </ErrorBoundary>
       </main>
       <Toast />
+      {pendingPage && <DiscardQuestion onStay={pendingPage.stay} onDiscard={pendingPage.discard} />}
       {search && <SearchDialog onClose={() => setSearch(false)} />}
       {help && <Help onClose={() => setHelp(false)} />}
     </div>

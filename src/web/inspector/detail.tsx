@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import type { CaptureView, ReplayChanges, TunnelView } from '../../agent/local-api/page-data.ts'
+import { LocalTime } from '../shared/time.tsx'
 import { formatBytes, formatDuration, stripPort } from '../shared/units.ts'
 import type { CaptureFeed } from './capture-feed.ts'
 import { formatCurl, formatFetch, requestUrl } from './copy-as.ts'
@@ -121,7 +122,7 @@ function RequestFacts({ capture }: { capture: CaptureView }) {
       <span>{capture.in_flight ? 'in flight' : formatDuration(capture.duration)}</span>
       <span>{formatBytes(capture.response?.body_size ?? 0)}</span>
       <span>{stripPort(capture.remote_addr)}</span>
-      <time dateTime={capture.start}>{capture.start.replace('T', ' ').slice(0, 23)}</time>
+      <LocalTime value={capture.start} />
       {capture.tunnel_name !== '' && <span>{capture.tunnel_name}</span>}
     </p>
   )

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from 'react'
+import { LocalTime } from '../shared/time.tsx'
 import { formatBytes, formatDuration } from '../shared/units.ts'
 import { detectKind } from './content.ts'
 import { type LoadedExchange, loadExchange } from './exchange.ts'
@@ -77,7 +78,7 @@ function Title({ name, exchange: { capture } }: { name: string; exchange: Loaded
         <StatusCode capture={capture} />
         <span>{formatDuration(capture.duration)}</span>
         <span>{formatBytes(capture.response?.body_size ?? 0)}</span>
-        <time dateTime={capture.start}>{capture.start.replace('T', ' ').slice(0, 19)}</time>
+        <LocalTime value={capture.start} />
       </p>
     </div>
   )

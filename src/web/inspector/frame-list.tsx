@@ -1,6 +1,7 @@
 import { memo, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import type { FramesSummary, FrameView } from '../../agent/local-api/page-data.ts'
-import { formatBytes, formatTimeOfDay } from '../shared/units.ts'
+import { formatUtc, LocalTime } from '../shared/time.tsx'
+import { formatBytes } from '../shared/units.ts'
 import { listFrames } from './api.ts'
 import type { CaptureFeed } from './capture-feed.ts'
 import { HexView } from './hex-view.tsx'
@@ -88,7 +89,7 @@ const FrameRow = memo(function FrameRow({ frame }: { frame: FrameView }) {
         <span className="kind">{event ?? kind}</span>
         <span className="preview">{formatPreview(frame)}</span>
         <span className="size">{formatBytes(size)}</span>
-        <time dateTime={time}>{formatTimeOfDay(time)}</time>
+        <LocalTime value={time} dateless />
       </button>
       {open && (
         <div className="payload">
@@ -98,7 +99,7 @@ const FrameRow = memo(function FrameRow({ frame }: { frame: FrameView }) {
               frame.fragments !== undefined && frame.fragments > 1 && `in ${frame.fragments} frames`,
               compressed && (decoded ? 'decompressed' : 'still compressed'),
               truncated && 'truncated',
-              time.replace('T', ' ').slice(0, 23),
+              formatUtc(time),
             ]
               .filter(Boolean)
               .join(' · ')}

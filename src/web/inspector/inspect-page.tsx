@@ -1,6 +1,6 @@
 import { type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 import type { CaptureView, ReplayChanges, TunnelView } from '../../agent/local-api/page-data.ts'
-import { formatTimeOfDay } from '../shared/units.ts'
+import { formatTimeOfDay } from '../shared/time.tsx'
 import { type KeyBinding, useKeys } from '../shared/use-keys.ts'
 import {
   clearCaptures,

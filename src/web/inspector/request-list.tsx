@@ -8,7 +8,8 @@ import {
   useState,
 } from 'react'
 import type { CaptureView } from '../../agent/local-api/page-data.ts'
-import { formatBytes, formatDuration, formatTimeOfDay, stripPort } from '../shared/units.ts'
+import { LocalTime } from '../shared/time.tsx'
+import { formatBytes, formatDuration, stripPort } from '../shared/units.ts'
 import { decodePath } from './decoded-path.ts'
 
 const NARROW = matchMedia('(max-width: 640px)')
@@ -160,7 +161,9 @@ const Row = memo(function Row({ capture, top, position, total, selected }: RowPr
       <span className="duration">{capture.in_flight ? '…' : formatDuration(capture.duration)}</span>
       <span className="size">{response ? formatBytes(response.body_size) : ''}</span>
       <span className="ip">{stripPort(capture.remote_addr)}</span>
-      <span className="time">{formatTimeOfDay(capture.start)}</span>
+      <span className="time">
+        <LocalTime value={capture.start} dateless />
+      </span>
     </div>
   )
 })

@@ -16,11 +16,6 @@ export function formatBytes(count: number): string {
   return `${(count / 1e9).toFixed(1)} GB`
 }
 
-/** The time of day of a timestamp, in the time zone of the agent. */
-export function formatTimeOfDay(start: string): string {
-  return start.slice(11, 19)
-}
-
 /** Removes port and brackets from an address. */
 export function stripPort(address: string): string {
   return address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')

@@ -1,7 +1,7 @@
-import { type FormEvent, type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from 'react'
-import { ApiError, api, errorMessage } from '../api.ts'
+import { type ReactNode, useMemo, useState } from 'react'
+import { type ApiError, api } from '../api.ts'
 import type { ApiCall } from '../equivalent.ts'
-import { Button, Equivalents, LoadError, Loading, Notice } from '../kit/index.ts'
+import { Form, LoadError, Loading, Notice } from '../kit/index.ts'
 import { bodySchema, type OpenApi, type Schema, templateOf, useOpenApi } from '../openapi.ts'
 import type { FormChanges } from '../page-contracts.ts'
 import { useSession } from '../session.ts'
@@ -48,9 +48,6 @@ export function ResourceForm<T>(props: ResourceFormProps<T>) {
   return <LoadedForm {...props} document={document} template={template} schema={schema} />
 }
 
-/** The control that has an error. */
-const INVALID_CONTROL = '[aria-invalid=true], .wrong input, .wrong select'
-
 function LoadedForm<T>({
   method,
   path,
@@ -72,18 +69,11 @@ function LoadedForm<T>({
   const schema = useMemo(() => changeSchema(requestSchema, { omit, require }), [requestSchema, omit, require])
   const initial = useMemo(() => valuesOf(schema, item ?? {}, document), [schema, item, document])
   const [values, setValues] = useState<Values>(initial)
-  const [error, setError] = useState<ApiError>()
-  const [busy, setBusy] = useState(false)
-  const form = useRef<HTMLFormElement>(null)
-
-  useFieldFocus(form, focusFirst, error)
-
   const detachPath = (name: string) => `${template}/${responseName(name)}`
-  const context: FormContext = {
+  const context: Omit<FormContext, 'error'> = {
     apiPath: path,
     values,
     document,
-    error,
     editing: item !== undefined,
     clearable: (name) => method !== 'PATCH' || document.paths[detachPath(name)]?.delete !== undefined,
   }
@@ -99,20 +89,6 @@ function LoadedForm<T>({
     return [...deletions, { method, path, body: { ...changed, ...fixedValues } }]
   }
 
-  const send = async (event: FormEvent) => {
-    event.preventDefault()
-    setBusy(true)
-    setError(undefined)
-    try {
-      let response: unknown
-      for (const call of calls) response = await sendCall(call)
-      onDone(response as T)
-    } catch (caught) {
-      setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
-      setBusy(false)
-    }
-  }
-
   // Only administrators may set another owner.
   const canSetOwner = useSession().session.role === 'admin'
   const names = (only ?? fieldOrder(schema)).filter(
@@ -120,41 +96,48 @@ function LoadedForm<T>({
   )
   const advancedNames = names.filter((name) => ADVANCED_FIELDS.includes(name) || advanced.includes(name))
   const mainNames = names.filter((name) => !advancedNames.includes(name))
-  const fields = { schema, path: '', values, onValues: setValues, context }
-  const unplaced = error && !names.some((name) => belongsTo(error.field, name))
-  const advancedOpen = advancedNames.some(
-    (name) => belongsTo(error?.field, name) || (!advanced.includes(name) && (initial[name] ?? '') !== ''),
-  )
+  const isPlaced = ({ field }: ApiError) => names.some((name) => belongsTo(field, name))
+  const isOpen = (error: ApiError | undefined) =>
+    advancedNames.some(
+      (name) => belongsTo(error?.field, name) || (!advanced.includes(name) && (initial[name] ?? '') !== ''),
+    )
+  const fieldsFor = (error: ApiError | undefined) => ({
+    schema,
+    path: '',
+    values,
+    onValues: setValues,
+    context: { ...context, error },
+  })
+  const save = async () => {
+    let response: unknown
+    for (const call of calls) response = await sendCall(call)
+    onDone(response as T)
+  }
   return (
-    <form ref={form} className="form" noValidate onSubmit={(event) => void send(event)}>
-      <SchemaFields {...fields} names={mainNames} />
-      {advancedNames.length > 0 && (
-        <details
-          className={advancedNames.length === 1 ? 'more single' : 'more'}
-          open={advancedOpen || undefined}
-        >
-          <summary>{describeFields(advancedNames)}</summary>
-          <SchemaFields {...fields} names={advancedNames} />
-        </details>
+    <Form save={save} verb={verb} onCancel={onCancel} calls={calls} focusFirst={focusFirst}>
+      {(error) => (
+        <>
+          <SchemaFields {...fieldsFor(error)} names={mainNames} />
+          {advancedNames.length > 0 && (
+            <details
+              className={advancedNames.length === 1 ? 'more single' : 'more'}
+              open={isOpen(error) || undefined}
+            >
+              <summary>{describeFields(advancedNames)}</summary>
+              <SchemaFields {...fieldsFor(error)} names={advancedNames} />
+            </details>
+          )}
+          {children}
+          {error && (
+            <Notice kind="bad">
+              {!isPlaced(error)
+                ? error.message
+                : `Not saved. ${labelOf(error.field!.split(/[.[]/)[0]!)}: see above.`}
+            </Notice>
+          )}
+        </>
       )}
-      {children}
-      {error && (
-        <Notice kind="bad">
-          {unplaced ? error.message : `Not saved. ${labelOf(error.field!.split(/[.[]/)[0]!)}: see above.`}
-        </Notice>
-      )}
-      <div className="form-actions">
-        <Button kind="main" type="submit" busy={busy}>
-          {verb}
-        </Button>
-        {onCancel && (
-          <Button kind="quiet" onClick={onCancel}>
-            Cancel
-          </Button>
-        )}
-      </div>
-      <Equivalents calls={calls} />
-    </form>
+    </Form>
   )
 }
 
@@ -167,17 +150,6 @@ function describeFields([first, second, ...rest]: readonly string[]): string {
 function sendCall({ method, path, body }: ApiCall): Promise<unknown> {
   if (method === 'DELETE') return api.delete(path)
   return api[method === 'POST' ? 'post' : method === 'PUT' ? 'put' : 'patch'](path, body)
-}
-
-/** Focuses the first field when the form opens, if asked to, and the field in error after a rejected submission. */
-function useFieldFocus(form: RefObject<HTMLFormElement | null>, focusFirst: boolean, error?: ApiError): void {
-  useEffect(() => {
-    if (focusFirst) form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
-  }, [form, focusFirst])
-
-  useEffect(() => {
-    if (error) form.current?.querySelector<HTMLElement>(INVALID_CONTROL)?.focus()
-  }, [form, error])
 }
 
 function changeSchema(schema: Schema, { omit = [], require = [] }: FormChanges): Schema {

@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
 import { errorMessage } from '../api.ts'
+import { hasUnsaved } from '../unsaved.ts'
 import { Button } from './button.tsx'
 import { Notice } from './notice.tsx'
 
@@ -16,6 +17,7 @@ export function Dialog({
   children: ReactNode
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const [asking, setAsking] = useState(false)
   const id = useId()
   // Closes before removal from the DOM: only then does the browser restore the focus.
   useLayoutEffect(() => {
@@ -31,13 +33,37 @@ export function Dialog({
       // Not `close`, which also fires when the dialog is removed.
       onCancel={(event) => {
         event.preventDefault()
-        onClose()
+        // Those of a dialog above this one come here too.
+        if (event.target !== event.currentTarget) return
+        if (hasUnsaved(event.currentTarget)) setAsking(true)
+        else onClose()
       }}
     >
       <h2 id={id}>{title}</h2>
       <div className="dialog-body">{children}</div>
       {actions && <footer className="dialog-actions">{actions}</footer>}
+      {asking && <DiscardQuestion onStay={() => setAsking(false)} onDiscard={onClose} />}
     </dialog>
+  )
+}
+
+/** Asks before something is lost that was typed and not saved. */
+export function DiscardQuestion({ onStay, onDiscard }: { onStay: () => void; onDiscard: () => void }) {
+  return (
+    <Dialog
+      title="Discard what you typed?"
+      onClose={onStay}
+      actions={
+        <>
+          <Button onClick={onStay}>Keep editing</Button>
+          <Button kind="danger" onClick={onDiscard}>
+            Discard
+          </Button>
+        </>
+      }
+    >
+      <p>This form is not saved.</p>
+    </Dialog>
   )
 }
 

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { formatLocal, formatUtc } from '../../shared/time.tsx'
 import { formatAgo } from './ago.ts'
 
 /** A list of names and values; empty values are omitted. */
@@ -17,12 +18,12 @@ export function Facts({ entries }: { entries: readonly (readonly [name: string, 
   )
 }
 
-/** A relative time, with the absolute time as a tooltip. */
+/** How long ago, with the time here and in UTC as a tooltip; `exact` shows the time here, too. */
 export function Time({ value, exact = false }: { value: string; exact?: boolean }) {
-  const absolute = value.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')
+  const local = formatLocal(value)
   return (
-    <time dateTime={value} title={absolute}>
-      {exact ? `${absolute} (${formatAgo(value)})` : formatAgo(value)}
+    <time dateTime={value} title={exact ? formatUtc(value) : `${local} (${formatUtc(value)})`}>
+      {exact ? `${local} (${formatAgo(value)})` : formatAgo(value)}
     </time>
   )
 }

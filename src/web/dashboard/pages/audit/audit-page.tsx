@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { LocalTime } from '../../../shared/time.tsx'
 import { errorMessage } from '../../api.ts'
 import { Badge, BreakableText, Button, type Column, EmptyState, notify, Page, Time } from '../../kit/index.ts'
 import { ListBody, useSearchedList } from '../../resource/searched-list.tsx'
@@ -18,7 +19,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
     kind: 'fit',
     render: ({ at }) => (
       <>
-        {formatLocalTime(at)}
+        <LocalTime value={at} />
         <p className="quiet">
           <Time value={at} />
         </p>
@@ -181,10 +182,4 @@ function Person({ record: { principal, credential, source, detail } }: { record:
       </p>
     </>
   )
-}
-
-const localTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
-
-function formatLocalTime(timestamp: string): string {
-  return localTime.format(new Date(timestamp))
 }

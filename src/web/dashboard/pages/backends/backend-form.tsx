@@ -1,8 +1,8 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { BackendListing } from '../../../../dashboard/page-data.ts'
-import { ApiError, api, errorMessage } from '../../api.ts'
+import { type ApiError, api } from '../../api.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
-import { Button, Equivalent, Field, Loading, Notice, TextField } from '../../kit/index.ts'
+import { Button, Field, Form, Loading, Notice, TextField } from '../../kit/index.ts'
 import { Icon } from '../edges/icons.tsx'
 import { type FlowContext, resolveBackend } from '../edges/request-flow.ts'
 import type { Backend } from '../resources.ts'
@@ -102,8 +102,6 @@ function GroupForm({
   const [description, setDescription] = useState(backend?.description ?? '')
   const [children, setChildren] = useState(() => childrenOf(backend))
   const [creating, setCreating] = useState(false)
-  const [error, setError] = useState<ApiError>()
-  const [busy, setBusy] = useState(false)
   const backends =
     kind === 'failover'
       ? children.map(({ id }) => id)
@@ -115,19 +113,8 @@ function GroupForm({
     setAdded([...added, child])
   }
 
-  const send = async (event: FormEvent) => {
-    event.preventDefault()
-    // React bubbles the submit event to an outer form in the component tree.
-    event.stopPropagation()
-    setBusy(true)
-    setError(undefined)
-    try {
-      onDone(backend ? await api.patch<Backend>(path, body) : await api.post<Backend>(path, body))
-    } catch (caught) {
-      setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
-      setBusy(false)
-    }
-  }
+  const save = async () =>
+    onDone(backend ? await api.patch<Backend>(path, body) : await api.post<Backend>(path, body))
 
   if (saved.value === undefined || choices.load.value === undefined) return <Loading />
   const listed = choices.load.value
@@ -151,68 +138,69 @@ function GroupForm({
         }}
       />
     )
-  const backendsError = error?.field?.startsWith('backends') ? error.message : undefined
   return (
-    <form className="form" noValidate onSubmit={(event) => void send(event)}>
-      <TextField
-        label="Description"
-        value={description}
-        onValue={setDescription}
-        hint="Shown in lists."
-        error={error?.field === 'description' ? error.message : undefined}
-      />
-      <Field
-        label={kind === 'weighted' ? 'Backends and weights' : 'Backends in order'}
-        required
-        error={backendsError}
-        hint={
-          kind === 'weighted'
-            ? 'Each backend gets its weight divided by the sum of all weights; 0 gets no traffic.'
-            : 'A backend is tried when the ones before it have no tunnel online or cannot be reached.'
-        }
-      >
-        {(control) => (
-          <>
-            <Children kind={kind} value={children} onValue={setChildren} context={context} />
-            <div className="child-add">
-              {choices.search}
-              <select
-                {...control}
-                value=""
-                onChange={(event) => {
-                  if (event.target.value === 'new') setCreating(true)
-                  else if (event.target.value !== '') add(context.backends.get(event.target.value)!)
-                }}
-              >
-                <option value="">Add a backend…</option>
-                <option value="new">Create a new one</option>
-                {listed.ids
-                  .filter((id) => !excluded.includes(id))
-                  .map((id) => (
-                    <option key={id} value={id}>
-                      {nameOf(id, context)}
-                    </option>
-                  ))}
-              </select>
-            </div>
-          </>
-        )}
-      </Field>
-      {error && backendsError === undefined && error.field !== 'description' && (
-        <Notice kind="bad">{error.message}</Notice>
+    <Form
+      save={save}
+      verb={backend ? 'Save' : `Create ${BACKEND_KIND_TEXTS[kind].title.toLowerCase()}`}
+      onCancel={onCancel}
+      calls={[{ method: backend ? 'PATCH' : 'POST', path, body }]}
+    >
+      {(error) => (
+        <>
+          <TextField
+            label="Description"
+            value={description}
+            onValue={setDescription}
+            hint="Shown in lists."
+            error={error?.field === 'description' ? error.message : undefined}
+          />
+          <Field
+            label={kind === 'weighted' ? 'Backends and weights' : 'Backends in order'}
+            required
+            error={concernsBackends(error) ? error?.message : undefined}
+            hint={
+              kind === 'weighted'
+                ? 'Each backend gets its weight divided by the sum of all weights; 0 gets no traffic.'
+                : 'A backend is tried when the ones before it have no tunnel online or cannot be reached.'
+            }
+          >
+            {(control) => (
+              <>
+                <Children kind={kind} value={children} onValue={setChildren} context={context} />
+                <div className="child-add">
+                  {choices.search}
+                  <select
+                    {...control}
+                    value=""
+                    onChange={(event) => {
+                      if (event.target.value === 'new') setCreating(true)
+                      else if (event.target.value !== '') add(context.backends.get(event.target.value)!)
+                    }}
+                  >
+                    <option value="">Add a backend…</option>
+                    <option value="new">Create a new one</option>
+                    {listed.ids
+                      .filter((id) => !excluded.includes(id))
+                      .map((id) => (
+                        <option key={id} value={id}>
+                          {nameOf(id, context)}
+                        </option>
+                      ))}
+                  </select>
+                </div>
+              </>
+            )}
+          </Field>
+          {error && !concernsBackends(error) && error.field !== 'description' && (
+            <Notice kind="bad">{error.message}</Notice>
+          )}
+        </>
       )}
-      <div className="form-actions">
-        <Button kind="main" type="submit" busy={busy}>
-          {backend ? 'Save' : `Create ${BACKEND_KIND_TEXTS[kind].title.toLowerCase()}`}
-        </Button>
-        <Button kind="quiet" onClick={onCancel}>
-          Cancel
-        </Button>
-      </div>
-      <Equivalent method={backend ? 'PATCH' : 'POST'} path={path} body={body} />
-    </form>
+    </Form>
   )
 }
+
+const concernsBackends = (error: ApiError | undefined) => error?.field?.startsWith('backends') === true
 
 /** Creates a child in the form of its group. */
 function NewChild({ parent, ...props }: FormProps & { parent: string }) {

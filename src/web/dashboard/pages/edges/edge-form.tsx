@@ -1,6 +1,6 @@
-import { type FormEvent, useState } from 'react'
-import { ApiError, api, errorMessage } from '../../api.ts'
-import { Button, Equivalent, Notice, TextField } from '../../kit/index.ts'
+import { useState } from 'react'
+import { type ApiError, api } from '../../api.ts'
+import { Form, Notice, TextField } from '../../kit/index.ts'
 import type { Edge, EdgeKind } from '../resources.ts'
 import { HostportsField } from './hostports-field.tsx'
 
@@ -18,43 +18,26 @@ export function EdgeForm({
 }) {
   const [description, setDescription] = useState(edge.description)
   const [hostports, setHostports] = useState<readonly string[]>(edge.hostports ?? [])
-  const [error, setError] = useState<ApiError>()
-  const [busy, setBusy] = useState(false)
   const path = `/edges/${kind}/${edge.id}`
   const body = { description, hostports }
-  const send = async (event: FormEvent) => {
-    event.preventDefault()
-    setBusy(true)
-    setError(undefined)
-    try {
-      await api.patch(path, body)
-      onDone()
-    } catch (caught) {
-      setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
-      setBusy(false)
-    }
+  const save = async () => {
+    await api.patch(path, body)
+    onDone()
   }
   return (
-    <form className="form" noValidate onSubmit={(event) => void send(event)}>
-      <EdgeFields
-        kind={kind}
-        edgeId={edge.id}
-        description={description}
-        onDescription={setDescription}
-        hostports={hostports}
-        onHostports={setHostports}
-        error={error}
-      />
-      <div className="form-actions">
-        <Button kind="main" type="submit" busy={busy}>
-          Save
-        </Button>
-        <Button kind="quiet" onClick={onCancel}>
-          Cancel
-        </Button>
-      </div>
-      <Equivalent method="PATCH" path={path} body={body} />
-    </form>
+    <Form save={save} verb="Save" onCancel={onCancel} calls={[{ method: 'PATCH', path, body }]}>
+      {(error) => (
+        <EdgeFields
+          kind={kind}
+          edgeId={edge.id}
+          description={description}
+          onDescription={setDescription}
+          hostports={hostports}
+          onHostports={setHostports}
+          error={error}
+        />
+      )}
+    </Form>
   )
 }
 

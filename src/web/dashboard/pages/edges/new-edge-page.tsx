@@ -1,7 +1,7 @@
-import { type FormEvent, useState } from 'react'
-import { ApiError, api, errorMessage } from '../../api.ts'
+import { useState } from 'react'
+import { api } from '../../api.ts'
 import type { ApiCall } from '../../equivalent.ts'
-import { Button, Card, Equivalents, notify, Page, Switch } from '../../kit/index.ts'
+import { Card, Form, notify, Page, Switch } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
 import { go } from '../../route.ts'
 import type { Edge, EdgeKind } from '../resources.ts'
@@ -28,27 +28,17 @@ export default function NewEdgePage({ query }: PageProps) {
   const [description, setDescription] = useState('')
   const [hostports, setHostports] = useState<readonly string[]>(host ? [`${host}:443`] : [])
   const [withRoute, setWithRoute] = useState(true)
-  const [error, setError] = useState<ApiError>()
-  const [busy, setBusy] = useState(false)
   const path = `/edges/${kind}`
   const body = { ...(description !== '' && { description }), ...(hostports.length > 0 && { hostports }) }
   const calls: ApiCall[] = [{ method: 'POST', path, body }]
   if (kind === 'https' && withRoute)
     calls.push({ method: 'POST', path: `${path}/EDGE_ID/routes`, body: FIRST_ROUTE })
 
-  const send = async (event: FormEvent) => {
-    event.preventDefault()
-    setBusy(true)
-    setError(undefined)
-    try {
-      const { id } = await api.post<Edge>(path, body)
-      if (kind === 'https' && withRoute) await api.post(`${path}/${id}/routes`, FIRST_ROUTE)
-      notify('Edge created. Now choose a backend.')
-      go(`/edges/${id}`, { replace: true })
-    } catch (caught) {
-      setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
-      setBusy(false)
-    }
+  const save = async () => {
+    const { id } = await api.post<Edge>(path, body)
+    if (kind === 'https' && withRoute) await api.post(`${path}/${id}/routes`, FIRST_ROUTE)
+    notify('Edge created. Now choose a backend.')
+    go(`/edges/${id}`, { replace: true })
   }
   return (
     <Page
@@ -57,54 +47,49 @@ export default function NewEdgePage({ query }: PageProps) {
       back={{ path: '/edges', title: 'Edges' }}
     >
       <Card>
-        <form className="form" noValidate onSubmit={(event) => void send(event)}>
-          <fieldset className="choices">
-            <legend>What does it serve?</legend>
-            {EDGE_KINDS.map((each) => (
-              <label key={each} className="choice">
-                <input
-                  type="radio"
-                  name="kind"
-                  checked={kind === each}
-                  onChange={() => {
-                    setKind(each)
-                    if ((each === 'tcp') !== (kind === 'tcp')) setHostports([])
-                  }}
+        <Form save={save} verb="Create edge" onCancel={() => go('/edges')} calls={calls}>
+          {(error) => (
+            <>
+              <fieldset className="choices">
+                <legend>What does it serve?</legend>
+                {EDGE_KINDS.map((each) => (
+                  <label key={each} className="choice">
+                    <input
+                      type="radio"
+                      name="kind"
+                      checked={kind === each}
+                      onChange={() => {
+                        setKind(each)
+                        if ((each === 'tcp') !== (kind === 'tcp')) setHostports([])
+                      }}
+                    />
+                    <span>
+                      <b>{KIND_TEXTS[each].title}</b>
+                      <small>{KIND_TEXTS[each].hint}</small>
+                    </span>
+                  </label>
+                ))}
+              </fieldset>
+              <EdgeFields
+                kind={kind}
+                edgeId={undefined}
+                description={description}
+                onDescription={setDescription}
+                hostports={hostports}
+                onHostports={setHostports}
+                error={error}
+              />
+              {kind === 'https' && (
+                <Switch
+                  label="Start with a route for every path"
+                  hint="You can add more routes for paths that need different modules or backends."
+                  checked={withRoute}
+                  onChecked={setWithRoute}
                 />
-                <span>
-                  <b>{KIND_TEXTS[each].title}</b>
-                  <small>{KIND_TEXTS[each].hint}</small>
-                </span>
-              </label>
-            ))}
-          </fieldset>
-          <EdgeFields
-            kind={kind}
-            edgeId={undefined}
-            description={description}
-            onDescription={setDescription}
-            hostports={hostports}
-            onHostports={setHostports}
-            error={error}
-          />
-          {kind === 'https' && (
-            <Switch
-              label="Start with a route for every path"
-              hint="You can add more routes for paths that need different modules or backends."
-              checked={withRoute}
-              onChecked={setWithRoute}
-            />
+              )}
+            </>
           )}
-          <div className="form-actions">
-            <Button kind="main" type="submit" busy={busy}>
-              Create edge
-            </Button>
-            <Button kind="quiet" onClick={() => go('/edges')}>
-              Cancel
-            </Button>
-          </div>
-          <Equivalents calls={calls} />
-        </form>
+        </Form>
       </Card>
     </Page>
   )
