@@ -88,7 +88,7 @@ function formatWelcome(
           'Then, in another terminal, give a local service a public URL:',
         ]
   // The agent looks for a server in the default directory.
-  const dataDir = settings.explicit.has('data-dir') ? `ADIT_DATA_DIR=${settings.dataDir} ` : ''
+  const dataDir = settings.explicit.has('data-dir') ? inDataDir(settings.dataDir) : ''
   lines.push(`  ${dataDir}adit http 3000`)
   if (installCommand !== undefined) lines.push(`To put adit on your PATH: ${installCommand}`)
   lines.push('')
@@ -100,6 +100,10 @@ function formatWelcome(
     lines.push('All addresses, the API key and the authtoken: adit server status')
   return `${lines.join('\n')}\n\n`
 }
+
+/** Sets the variable for a command of the shell that people have. */
+const inDataDir = (path: string): string =>
+  process.platform === 'win32' ? `$env:ADIT_DATA_DIR = '${path}'; ` : `ADIT_DATA_DIR=${path} `
 
 function formatFirstStart(
   account: CreatedAccount,

@@ -42,12 +42,13 @@ test('an empty account shows getting-started instructions with commands to copy'
   const { agent_addr } = dashboard.platform.credentials
 
   await page.getByRole('heading', { name: 'Get started' }).waitFor()
+  const readLines = () => readText(page.locator('.command-line code'))
+  assert.match(await readLines(), /^adit http 3000$/m)
   await page.getByText('On another machine').click()
   await page.getByText('Other ways').click()
 
-  const lines = await readText(page.locator('.command-line code'))
-  assert.match(lines, /^adit http 3000$/m)
-  assert.match(lines, /^adit tunnel --label app=shop 3000$/m)
+  const lines = await readLines()
+  assert.match(lines, /^adit http 3000 --root-cas adit-ca\.pem$/m)
   assert.match(lines, new RegExp(`^adit config add-connect-url ${agent_addr}$`, 'm'))
   const download = await page
     .getByRole('link', { name: 'download the CA certificate of the server' })
@@ -60,6 +61,14 @@ test('an empty account shows getting-started instructions with commands to copy'
     `curl -fsSO ${origin}/download/adit_amd64.deb && sudo apt install ./adit_amd64.deb`,
   ])
     assert.ok(lines.includes(line), line)
+  await page.getByRole('button', { name: 'Fill in a new authtoken' }).click()
+  await page.getByText('is not shown again').waitFor()
+  const [, authtoken = ''] = /ADIT_AUTHTOKEN=(\S+) sh/.exec(await readLines()) ?? []
+  const { credentials } = (await dashboard.platform.call('GET', '/credentials')).body
+  const { id } = credentials.find(
+    ({ description }: { description: string }) => description === 'Created with the first steps',
+  )
+  assert.ok(authtoken.startsWith(id.slice(id.indexOf('_') + 1)), authtoken)
   assert.deepEqual(pageErrors, [])
   assert.deepEqual([...requestedOrigins], [new URL(dashboard.url).origin])
 })

@@ -1,119 +1,194 @@
-import { Fragment } from 'react'
-import { ButtonLink, Card } from '../../kit/index.ts'
+import { Fragment, useState } from 'react'
+import { api, errorMessage } from '../../api.ts'
+import { Button, Card, notify, SegmentedControl } from '../../kit/index.ts'
+import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { joinCommand, otherInstallCommands, sshCommand } from '../install-commands.ts'
 import type { PlatformInfo } from '../platform.ts'
 
-/** Getting-started instructions for an empty account, with the commands to run. */
+const IS_AT_SERVER = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname)
+
+const PLACES = [
+  ['server', IS_AT_SERVER ? 'On this machine' : 'On the machine of the server'],
+  ['other', 'On another machine'],
+] as const
+
+/** Three steps to a first URL, for an account without any. */
 export function FirstSteps({ platform }: { platform: PlatformInfo | undefined }) {
-  const mayChange = useCanChange()
+  const [place, setPlace] = useState<'server' | 'other'>(IS_AT_SERVER ? 'server' : 'other')
+  const canJoin = platform?.agent_addr !== null
+  const isOther = place === 'other' && platform !== undefined && canJoin
+  const needsRoot = isOther && !platform.public_certificate
   return (
-    <Card title="Get started">
+    <Card
+      title="Get started"
+      actions={
+        canJoin && (
+          <SegmentedControl
+            name="place"
+            legend="Where your service runs"
+            options={PLACES}
+            value={place}
+            onValue={setPlace}
+          />
+        )
+      }
+    >
       <ol className="steps">
         <li>
-          <h3>Give a local service a public address</h3>
-          <p>
-            On the machine that runs the server, no configuration is needed. For a web service on port 3000:
-          </p>
-          <CommandLine text="adit http 3000" />
-          <RemoteMachineSteps platform={platform} />
+          {isOther ? (
+            <InstallStep platform={platform} />
+          ) : (
+            <>
+              <h3>Start what you want to show</h3>
+              <p>
+                A web service on port 3000, for example. For a try, this one lists the files of a directory:
+              </p>
+              <CommandLine text="python3 -m http.server 3000" />
+            </>
+          )}
         </li>
         <li>
-          <h3>Reserve a domain</h3>
-          <p>Only your account can use a reserved domain, for an agent or an edge.</p>
-          {mayChange && <ButtonLink to="/domains/new">Reserve a domain</ButtonLink>}
+          <h3>Give it a public URL</h3>
+          <p>
+            In another terminal; it runs until you press Ctrl+C.
+            {needsRoot && <CertificateHint ca={platform.ca_pem} />}
+          </p>
+          <CommandLine text={needsRoot ? 'adit http 3000 --root-cas adit-ca.pem' : 'adit http 3000'} />
         </li>
         <li>
-          <h3>Create an edge</h3>
+          <h3>Open the URL</h3>
           <p>
-            An edge adds sign-in, IP policies and several backends, and stays when agents come and go. Agents
-            join it by label:
+            The command prints it, and it appears here. Requests and responses are shown on {WEB_INTERFACE}.
           </p>
-          <CommandLine text="adit tunnel --label app=shop 3000" />
-          {mayChange && <ButtonLink to="/edges/new">Create an edge</ButtonLink>}
         </li>
       </ol>
+      {isOther && <OtherWays platform={platform} />}
+      <p className="quiet">
+        Then <a href={hrefTo('/domains/new')}>reserve a domain</a>, so that the URL stays yours, or{' '}
+        <a href={hrefTo('/edges/new')}>create an edge</a> with sign-in, IP policies and several backends.
+      </p>
     </Card>
   )
 }
 
-/** Commands for other machines, which need an agent from the server, its address and an authtoken. */
-function RemoteMachineSteps({ platform }: { platform: PlatformInfo | undefined }) {
-  if (!platform?.agent_addr) return null
-  const join = joinCommand(platform, 'YOUR_AUTHTOKEN')
-  const ssh = sshCommand(platform)
+const WEB_INTERFACE = <code>http://localhost:4040</code>
+
+/** Installs the agent and tells it the server and an authtoken, in one line where the server hands out agents. */
+function InstallStep({ platform }: { platform: PlatformInfo }) {
+  const [authtoken, setAuthtoken] = useState<string>()
+  const join = joinCommand(platform, authtoken ?? 'YOUR_AUTHTOKEN')
   return (
-    <details className="remote-machine">
-      <summary>On another machine</summary>
+    <>
+      <h3>Install the agent there</h3>
       {join === undefined ? (
-        <p>
-          Install the agent there, from a release, as{' '}
-          <a href="/docs/install#3-install" target="_blank" rel="noreferrer">
-            the documentation
-          </a>{' '}
-          describes.
-        </p>
-      ) : (
         <>
           <p>
-            This line installs the agent there and tells it this server. <CredentialHint />
+            From a release, as{' '}
+            <a href="/docs/install#3-install" target="_blank" rel="noreferrer">
+              the documentation
+            </a>{' '}
+            describes; then tell it this server.
           </p>
+          <TellServer platform={platform} authtoken={authtoken} />
+        </>
+      ) : (
+        <>
+          <p>This line also tells it this server.</p>
           <CommandLine text={join} />
         </>
       )}
-      <CertificateHint platform={platform} />
-      <CommandLine
-        text={platform.public_certificate ? 'adit http 3000' : 'adit http 3000 --root-cas adit-ca.pem'}
-      />
-      <details open={join === undefined}>
-        <summary>Other ways</summary>
-        {otherInstallCommands(platform).map(({ channel, command }) => (
-          <Fragment key={channel}>
-            <p>{channel}:</p>
-            <CommandLine text={command} />
-          </Fragment>
-        ))}
-        <p>
-          An agent that is there already is told the server and an authtoken once.{' '}
-          {join === undefined && <CredentialHint />}
-        </p>
-        <CommandLine text={`adit config add-connect-url ${platform.agent_addr}`} />
-        <CommandLine text="adit config add-authtoken YOUR_AUTHTOKEN" />
-        {ssh !== undefined && (
-          <>
-            <p>
-              Without an agent, with an SSH key that <a href="#/ssh-credentials">is stored here</a>:
-            </p>
-            <CommandLine text={ssh} />
-          </>
-        )}
-      </details>
-    </details>
-  )
-}
-
-function CredentialHint() {
-  const mayChange = useCanChange()
-  return (
-    <>
-      The authtoken is shown when you{' '}
-      {mayChange ? <a href="#/tunnel-credentials/new">create a credential</a> : 'create a credential'}.
+      <AuthtokenButton authtoken={authtoken} onAuthtoken={setAuthtoken} />
     </>
   )
 }
 
-/** Agents have to trust a server that has no certificate of a public authority. */
-function CertificateHint({ platform: { public_certificate, ca_pem } }: { platform: PlatformInfo }) {
-  if (public_certificate) return null
-  const download = `data:application/x-pem-file,${encodeURIComponent(ca_pem)}`
+function TellServer({ platform, authtoken }: { platform: PlatformInfo; authtoken: string | undefined }) {
   return (
-    <p>
-      Also{' '}
-      <a href={download} download="adit-ca.pem">
+    <>
+      <CommandLine text={`adit config add-connect-url ${platform.agent_addr}`} />
+      <CommandLine text={`adit config add-authtoken ${authtoken ?? 'YOUR_AUTHTOKEN'}`} />
+    </>
+  )
+}
+
+/** Creates the authtoken that the commands lack. */
+function AuthtokenButton({
+  authtoken,
+  onAuthtoken,
+}: {
+  authtoken: string | undefined
+  onAuthtoken: (authtoken: string) => void
+}) {
+  const mayChange = useCanChange()
+  const [busy, setBusy] = useState(false)
+  const create = async () => {
+    setBusy(true)
+    try {
+      const body = { description: 'Created with the first steps' }
+      onAuthtoken((await api.post<{ token: string }>('/credentials', body)).token)
+    } catch (error) {
+      notify(errorMessage(error))
+    }
+    setBusy(false)
+  }
+  if (!mayChange) return <p>An authtoken is shown to those who may create a credential.</p>
+  if (authtoken !== undefined)
+    return (
+      <p className="quiet" role="status">
+        Copy it now: the authtoken in it is not shown again. It is listed with the{' '}
+        <a href={hrefTo('/tunnel-credentials')}>tunnel credentials</a>, where it can be deleted.
+      </p>
+    )
+  return (
+    <Button busy={busy} onClick={() => void create()}>
+      Fill in a new authtoken
+    </Button>
+  )
+}
+
+/** Agents have to trust a server that has no certificate of a public authority. */
+function CertificateHint({ ca }: { ca: string }) {
+  return (
+    <>
+      {' '}
+      First{' '}
+      <a href={`data:application/x-pem-file,${encodeURIComponent(ca)}`} download="adit-ca.pem">
         download the CA certificate of the server
       </a>
       , which has no public certificate.
-    </p>
+    </>
+  )
+}
+
+function OtherWays({ platform }: { platform: PlatformInfo }) {
+  const ssh = sshCommand(platform)
+  const others = otherInstallCommands(platform)
+  if (others.length === 0 && ssh === undefined) return null
+  return (
+    <details className="other-ways">
+      <summary>Other ways</summary>
+      {others.map(({ channel, command }) => (
+        <Fragment key={channel}>
+          <p>{channel}:</p>
+          <CommandLine text={command} />
+        </Fragment>
+      ))}
+      {others.length > 0 && (
+        <>
+          <p>An agent that is there already is told the server and an authtoken once:</p>
+          <TellServer platform={platform} authtoken={undefined} />
+        </>
+      )}
+      {ssh !== undefined && (
+        <>
+          <p>
+            Without an agent, with an SSH key that <a href={hrefTo('/ssh-credentials')}>is stored here</a>:
+          </p>
+          <CommandLine text={ssh} />
+        </>
+      )}
+    </details>
   )
 }
