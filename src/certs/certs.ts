@@ -62,6 +62,8 @@ export interface Certs {
   stop(): Promise<void>
   /** The certificate served to a client for a name; undefined for an unknown name. */
   lookup(serverName: string): MaybePromise<ServedCertificate | undefined>
+  /** Whether visitors of a name get a certificate of the private root, although the platform has a public one. */
+  isUncovered(serverName: string): boolean
   /** The certificate served to an agent; undefined when the name is neither the platform's nor an ingress's. */
   agentCertificate(serverName: string): MaybePromise<ServedCertificate | undefined>
   /** The agent ingress of a name. Only its account may connect through it. */
@@ -141,6 +143,8 @@ export function createCerts(options: CertsOptions): Certs {
       subscription?.stop()
     },
     lookup: (serverName) => lookup.forClient(serverName),
+    // What an authority issues may be on its way.
+    isUncovered: (serverName) => acme === undefined && lookup.isUncovered(serverName),
     agentCertificate: (serverName) => lookup.forAgent(serverName),
     ingressOf: (serverName) => inventory.ingressByName(serverName.toLowerCase()),
     httpChallenge(token, host) {

@@ -206,6 +206,27 @@ test('a certificate signed while the clock was wrong is signed again', async () 
   }
 })
 
+test("names below the platform's domain that the operator's certificate does not cover are known", () => {
+  const file = {
+    current: {
+      certPem: 'file',
+      keyPem: 'key',
+      version: 'file-1',
+      names: [base, `*.${base}`],
+      notAfter: Date.now() + DAY,
+    },
+  }
+  const reserved = [domain('rd_1', `shop.team.${base}`, 'cert_1'), certificate('cert_1', false)]
+  const { lookup } = createLookup(reserved, undefined, file)
+
+  const uncovered = [base, `a.${base}`, `shop.team.${base}`, `a.team.${base}`, 'a.example.net'].filter(
+    (name) => lookup.isUncovered(name),
+  )
+
+  assert.deepEqual(uncovered, [`a.team.${base}`])
+  assert.equal(createLookup(reserved).lookup.isUncovered(`a.team.${base}`), false, 'nothing is public')
+})
+
 test("the operator's files are served for the names that they are for, to clients and agents, before a private leaf", async () => {
   const file = (...covered: string[]) => ({
     current: {

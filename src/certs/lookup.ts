@@ -66,6 +66,16 @@ export class CertificateSelector {
     return this.#isPlatformName(name) ? this.#platformCertificate(name) : undefined
   }
 
+  /** Whether the operator's certificate does not cover a name below the platform's domain, and no other does. */
+  isUncovered(serverName: string): boolean {
+    const name = normalizeName(serverName)
+    if (this.#files === undefined || !isWithin(name, this.#inventory.base)) return false
+    const isCovered = this.#inventory
+      .domainsCovering(name)
+      .some((domain) => this.#certificateOf(domain, name) !== undefined)
+    return !isCovered && !(this.#isPlatformName(name) && this.#publicPlatformCertificate(name) !== undefined)
+  }
+
   #isPlatformName(name: string): boolean {
     return name === this.#inventory.base || parentOf(name) === this.#inventory.base
   }
@@ -73,9 +83,14 @@ export class CertificateSelector {
   /** For the platform's domain or a name one label below it: the operator's files, an issued certificate or a private leaf. */
   #platformCertificate(name: string): MaybePromise<ServedCertificate | undefined> {
     const { base } = this.#inventory
+    return this.#publicPlatformCertificate(name) ?? this.#leaves.get([base, `*.${base}`])
+  }
+
+  #publicPlatformCertificate(name: string): ServedCertificate | undefined {
+    const { base } = this.#inventory
     const file = this.#files?.current
     if (file?.names.includes(name === base ? base : `*.${base}`)) return file
-    return this.#issuedCertificate(PLATFORM) ?? this.#leaves.get([base, `*.${base}`])
+    return this.#issuedCertificate(PLATFORM)
   }
 
   /** The certificate of a reserved domain for a name it covers. */

@@ -1,8 +1,7 @@
+import { EMAIL_ADDRESS } from '../base/email-address.ts'
 import { defineResource, editable, fixed, identity } from './define.ts'
 import { ROLES } from './roles.ts'
 import { choice, documentedAs, flag, name, required } from './value.ts'
-
-const EMAIL = /^[^@\s]+@[^@\s]+$/
 
 /** A person with access to the account. */
 export const User = defineResource({
@@ -19,8 +18,10 @@ export const User = defineResource({
     email: fixed(
       required(
         documentedAs(
-          name(255, (value) => (EMAIL.test(value) ? undefined : `"${value}" is not an email address.`)),
-          { pattern: EMAIL.source },
+          name(255, (value) =>
+            EMAIL_ADDRESS.test(value) ? undefined : `"${value}" is not an email address.`,
+          ),
+          { pattern: EMAIL_ADDRESS.source },
         ),
       ),
       'The email address, which is also the sign-in name.',

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { CommandFailure } from '../base/command-line.ts'
+import { EMAIL_ADDRESS } from '../base/email-address.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { parseHostPort } from '../base/hostport.ts'
 import { type AddressFilter, compileRules } from '../base/ip-rules.ts'
@@ -110,5 +111,10 @@ export function parseBoolean(text: string, flag: string): boolean {
 
 /** A text, or nothing. */
 export const parseOptional = (text: string) => (text === '' ? undefined : text)
+/** An email address, or nothing. */
+export function parseEmail(text: string, flag: string): string | undefined {
+  if (text === '' || EMAIL_ADDRESS.test(text)) return text || undefined
+  throw new CommandFailure(`--${flag}: "${text}" is not an email address.`)
+}
 /** A path, or nothing; returns it as an absolute one. */
 export const parseOptionalPath = (text: string) => (text === '' ? undefined : resolve(text))

@@ -98,9 +98,9 @@ test('a mistake on the command line is answered with these exact sentences', () 
 })
 
 test('the last of two flags wins, and a value may begin with hyphens', () => {
-  const settings = readSettings(['--acme-email', 'a@b', '--acme-email=--c=d', '--ssh-host-ca', '--x'], {})
+  const settings = readSettings(['--acme-email', 'a@b', '--acme-email=--c@d', '--ssh-host-ca', '--x'], {})
 
-  assert.equal(settings.acmeEmail, '--c=d')
+  assert.equal(settings.acmeEmail, '--c@d')
   assert.equal(settings.sshHostCa, '--x')
 })
 

@@ -15,6 +15,7 @@ import {
   parseBoolean,
   parseDialAddress,
   parseDuration,
+  parseEmail,
   parseHttpUrl,
   parseInteger,
   parseList,
@@ -372,7 +373,7 @@ const definitions = {
     '',
     parseOptionalPath,
   ),
-  acmeEmail: defineSetting('acme-email', 'ADDRESS', 'contact for the ACME account', '', parseOptional),
+  acmeEmail: defineSetting('acme-email', 'ADDRESS', 'contact for the ACME account', '', parseEmail),
   dnsProvider: defineSetting(
     'dns-provider',
     'NAME',

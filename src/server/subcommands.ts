@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatTimestamp, systemClock } from '../base/clock.ts'
 import { CommandFailure, findCommand, takeFlags } from '../base/command-line.ts'
+import { EMAIL_ADDRESS } from '../base/email-address.ts'
 import { describeFileError } from '../base/file-error.ts'
 import { silentLog } from '../base/log.ts'
 import { findNearest } from '../base/nearest.ts'
@@ -168,7 +169,7 @@ export const subcommands: readonly Subcommand[] = [
     async run([argument, givenEmail], settings, switches) {
       const name = requireArgument(argument, 'Give the new account a name: adit server account create NAME.')
       const email = givenEmail ?? `admin@${settings.domain}`
-      if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new CommandFailure(`"${email}" is not an email address.`)
+      if (!EMAIL_ADDRESS.test(email)) throw new CommandFailure(`"${email}" is not an email address.`)
       rejectJournalOutput()
       const { createAccountWithPassword, createPasswords } = await loadDashboard()
       const { NameTaken } = await loadStore()

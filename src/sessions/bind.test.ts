@@ -305,6 +305,19 @@ test('a taken name is rejected with 334, and the port of a rejected bind is rele
   assert.deepEqual([...platform.openPorts], [20_007])
 })
 
+test('our agent is told that browsers do not trust the certificate of its name', async (t) => {
+  const lacksCertificate = (host: string) => host === 'a.b.adit.test'
+  const reserved = { 'a.b.adit.test': 'ac_1' }
+  const platform = await startHarness(t, { gateway: { lacksCertificate }, reserved })
+  const agent = await platform.agent(t)
+
+  const { Extra } = await agent.bind(https({ Domain: 'a.b.adit.test' }))
+
+  assert.match(Extra.Warnings?.join() ?? '', /do not trust the certificate of a\.b\.adit\.test/)
+  assert.ok(!('Warnings' in (await agent.bind(https({ Domain: 'a.adit.test' }))).Extra))
+  assert.ok(!('Warnings' in (await agent.bind(http({ Domain: 'a.b.adit.test' }))).Extra))
+})
+
 test('our agent is told what its policy may not do as expected; others are told nothing', async (t) => {
   const platform = await startHarness(t, {})
   const TrafficPolicy = JSON.stringify({

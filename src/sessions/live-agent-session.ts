@@ -44,6 +44,8 @@ export interface AgentSessionDependencies {
   region: string
   log: Logger
   clock: Clock
+  /** Whether browsers do not trust the certificate of a host, although they trust that of the platform. */
+  lacksCertificate?(host: string): boolean
   /** How long the agent may take to answer a probe. */
   probeTimeoutMs?: number
   /** For tests. */
@@ -75,6 +77,9 @@ const ACL_ERRORS = new Set<number | undefined>([
   protocolErrors.address_forbidden.number,
   protocolErrors.random_address_forbidden.number,
 ])
+
+const uncoveredText = (host: string) =>
+  `Browsers do not trust the certificate of ${host}: that of the server covers names directly below its domain. Use such a name, or reserve this one and attach a certificate.`
 
 const PROBE_FAILED_REASON = 'The agent did not answer a probe.'
 
@@ -306,8 +311,11 @@ export class LiveAgentSession implements LiveSession {
 
   /** Review takes time, so agents that would not show what it finds do without. */
   #warningsAbout({ address, options: { trafficPolicy } }: LiveTunnel<EndpointAddress>) {
-    if (trafficPolicy === undefined || !agentKind(this.#agent.extra).firstParty) return {}
-    const Warnings = trafficPolicyWarnings(address.proto, trafficPolicy)
+    if (!agentKind(this.#agent.extra).firstParty) return {}
+    const Warnings = trafficPolicy === undefined ? [] : trafficPolicyWarnings(address.proto, trafficPolicy)
+    const { host, proto } = address
+    if (proto === 'https' && this.#options.lacksCertificate?.(host) === true)
+      Warnings.push(uncoveredText(host))
     return Warnings.length === 0 ? {} : { Warnings }
   }
 

@@ -196,8 +196,11 @@ test('on a terminal the set-up asks, asks again after a mistake, and asks whethe
   ]
   const terminal = machine.openTerminal('setup', ...flags)
 
-  await answer(terminal, /Domain for tunnels: *$/, 'a..b')
-  await answer(terminal, /empty label[^\n]*\nDomain for tunnels: *$/, 'adit.test')
+  const domain = String.raw`Domain for tunnels \(such as tunnels\.example\.com\): *$`
+  await answer(terminal, new RegExp(domain), '')
+  await answer(terminal, new RegExp(`It is required[^\\n]*\\n${domain}`), 'a..b')
+  await answer(terminal, new RegExp(`empty label[^\\n]*\\n${domain}`), 'adit.localhost')
+  await answer(terminal, new RegExp(`known to this machine alone[^\\n]*\\n${domain}`), 'https://adit.test/')
   await answer(terminal, /Public addresses of this machine[^\n]*: *$/, '127.0.0.1')
   await answer(terminal, /Database: PostgreSQL URL, or empty for the embedded one: *$/, '')
   await answer(terminal, /Continue\? Certificates follow once the records are right \(y\/N\): *$/, 'y')
@@ -208,10 +211,21 @@ test('on a terminal the set-up asks, asks again after a mistake, and asks whethe
   assert.match(await readFile(join(dir, 'etc', 'adit.env'), 'utf8'), /^ADIT_DOMAIN=adit\.test$/m)
 })
 
+test('a set-up without systemd changes nothing and says how to go on', async (t) => {
+  const { dir, run } = await createMachine(t)
+  await writeFile(join(dir, 'bin', 'systemctl'), '#!/bin/sh\necho offline\nexit 1\n')
+
+  const { code, errors } = await run('setup', ...ANSWERS, '--public-ips', '203.0.113.10')
+
+  assert.equal(code, 1)
+  assert.match(errors, /This machine has no systemd[^\n]*nothing was changed\. adit server setup --print/)
+  await assert.rejects(stat(join(dir, 'etc')), { code: 'ENOENT' })
+})
+
 test('Ctrl-C at a question changes nothing', async (t) => {
   const machine = await createMachine(t)
   const cancelled = machine.openTerminal('setup')
-  await eventually(() => cancelled.text().includes('Domain for tunnels:'), cancelled.text)
+  await eventually(() => cancelled.text().includes('Domain for tunnels'), cancelled.text)
   cancelled.press('C-c')
   await eventually(() => cancelled.text().includes('exit code 1'), cancelled.text)
 
@@ -273,6 +287,7 @@ test('a set-up names what is missing, rejects a local domain, and shows its file
 
   const missing = await run('setup', '--yes')
   const local = await run('setup', '--yes', '--domain', 'adit.localhost')
+  const email = await run('setup', '--yes', '--domain', 'tunnels.example.com', '--acme-email', 'you')
   const printed = await run('setup', ...ANSWERS, '--print', '--public-ips', '203.0.113.10')
 
   assert.match(
@@ -280,6 +295,7 @@ test('a set-up names what is missing, rejects a local domain, and shows its file
     /Domain for tunnels: not given\. Write: adit server setup --domain tunnels\.example\.com/,
   )
   assert.match(local.errors, /adit\.localhost is known to this machine alone/)
+  assert.match(email.errors, /--acme-email: "you" is not an email address/)
   assert.equal(printed.code, 0)
   assert.match(printed.output, /^ADIT_DOMAIN=tunnels\.example\.com$/m)
   assert.match(printed.output, /^ADIT_HTTPS_ADDR=0\.0\.0\.0:443$/m)

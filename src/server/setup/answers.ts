@@ -51,29 +51,18 @@ export async function collectAnswers(
 }
 
 async function collect(values: Map<string, string>, ask: Ask | undefined): Promise<Answers> {
-  /** Asks until the answer is valid. */
-  const askFor = async (flag: string, question: string, fallback?: string): Promise<string | undefined> => {
-    const answer = await ask?.(question, fallback)
-    try {
-      if (answer) readSettings([`--${flag}=${answer}`], {})
-      return answer
-    } catch (error) {
-      process.stdout.write(`  ${errorMessage(error)}\n`)
-      return askFor(flag, question, fallback)
-    }
-  }
-  const requireValue = async (flag: string, question: string, fallback?: string) => {
-    const value = values.get(flag) ?? (await askFor(flag, question, fallback)) ?? fallback ?? ''
+  const requireValue = async (flag: string, question: string, fallback = '') => {
+    const given = values.get(flag)
+    const answer =
+      given === undefined && ask ? await askFor(ask, flag, question, fallback) : given || fallback
+    const value = normalize(flag, answer)
     if (value === '')
       throw new CommandFailure(`${question}: not given. Write: adit server setup --${flag} ${EXAMPLES[flag]}`)
     values.set(flag, value)
     return value
   }
   const domain = await requireValue('domain', 'Domain for tunnels')
-  if (isLocalDomain(domain))
-    throw new CommandFailure(
-      `${domain} is known to this machine alone. adit server serves it without a set-up.`,
-    )
+  if (isLocalDomain(domain)) throw new CommandFailure(localDomainText(domain))
   const local = localAddresses()
   const publicAddresses = await requireValue(
     'public-ips',
@@ -83,7 +72,8 @@ async function collect(values: Map<string, string>, ask: Ask | undefined): Promi
   // Without an address, and with a certificate of the operator's own, no authority is needed.
   if (!values.has('tls-cert')) await requireValue('acme-email', 'Email address for the certificate authority')
   if (!values.has('database-url')) {
-    const url = await askFor('database-url', 'Database: PostgreSQL URL, or empty for the embedded one')
+    const url =
+      ask && (await askFor(ask, 'database-url', 'Database: PostgreSQL URL, or empty for the embedded one'))
     if (url) values.set('database-url', url)
   }
 
@@ -108,6 +98,35 @@ async function collect(values: Map<string, string>, ask: Ask | undefined): Promi
     values: new Map([...values].map(([flag, value]) => [environmentVariable(flag), value])),
   }
 }
+
+/** Asks until the answer is valid. What has an example is required. */
+async function askFor(ask: Ask, flag: string, question: string, fallback?: string): Promise<string> {
+  const example = EXAMPLES[flag]
+  const hint = example === undefined || fallback ? '' : ` (such as ${example})`
+  for (;;) {
+    const answer = normalize(flag, await ask(`${question}${hint}`, fallback))
+    const mistake =
+      answer === '' ? example && `It is required: ${example}, for example.` : mistakeIn(flag, answer)
+    if (mistake === undefined) return answer
+    process.stdout.write(`  ${mistake}\n`)
+  }
+}
+
+function mistakeIn(flag: string, answer: string): string | undefined {
+  try {
+    readSettings([`--${flag}=${answer}`], {})
+  } catch (error) {
+    return errorMessage(error)
+  }
+  return flag === 'domain' && isLocalDomain(answer) ? localDomainText(answer) : undefined
+}
+
+const localDomainText = (domain: string) =>
+  `${domain} is known to this machine alone. adit server serves it without a set-up.`
+
+/** People copy their domain from a browser, with `https://` before it and a slash behind it. */
+const normalize = (flag: string, text: string) =>
+  flag === 'domain' ? text.replace(/^https?:\/\//i, '').replace(/\/+$/, '') : text
 
 const EXAMPLES: Readonly<Record<string, string>> = {
   domain: 'tunnels.example.com',

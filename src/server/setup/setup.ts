@@ -60,6 +60,11 @@ export async function runSetup(options: SetupOptions, print: (text: string) => v
       'The set-up writes below /etc and starts a service, so it has to run as root: sudo adit server setup. --print shows what it would write.',
     )
 
+  if (!hasSystemd())
+    throw new CommandFailure(
+      'This machine has no systemd, so the set-up cannot start a service; nothing was changed. adit server setup --print shows the settings and the command for another service manager.',
+    )
+
   print(`Checking ${settings.domain}`)
   const isRunning = run('systemctl', ['is-active', '--quiet', UNIT]).status === 0
   await checkMachine(settings, { yes, interactive, isRunning }, print)
@@ -81,6 +86,12 @@ export async function runSetup(options: SetupOptions, print: (text: string) => v
   requireSuccess('systemctl', ['restart', UNIT])
   print(`Starting ${UNIT}`)
   await finish(settings, await waitUntilReady(settings), print)
+}
+
+/** In containers the program is there, but systemd does not run. */
+function hasSystemd(): boolean {
+  const { error, stdout } = run('systemctl', ['is-system-running'])
+  return error === undefined && stdout.trim() !== 'offline'
 }
 
 /** The unit of a package lets the server write to the default directory alone. */
@@ -267,7 +278,6 @@ function run(command: string, args: readonly string[]) {
 function requireSuccess(command: string, args: readonly string[]): void {
   const { status, error, stderr } = run(command, args)
   const line = [command, ...args].join(' ')
-  if (error !== undefined)
-    throw new CommandFailure(`${command} was not found. --print shows the files for another service manager.`)
+  if (error !== undefined) throw new CommandFailure(`${command} was not found.`)
   if (status !== 0) throw new CommandFailure(`${line} failed: ${stderr.trim() || `exit code ${status}`}`)
 }

@@ -354,6 +354,7 @@ async function wireGateways(
     isApiKey: async (token) => (await auth.apiKey(token)) !== undefined,
     secureContext: certificate.context,
     namedContext: createAgentContexts(certs),
+    lacksCertificate: (host) => certs.isUncovered(host),
     ingressAccount: (serverName) => certs.ingressOf(serverName)?.account,
     // Processes on one SQLite file share the address that the agent has dialled already, perhaps through a proxy.
     connectAddresses: () => (settings.databaseUrl === undefined ? [] : (cluster?.agentAddresses ?? [])),

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { describeCertificate } from './certificate-labels.ts'
 import { dnsRecords, isApexDomain } from './dns-records.ts'
 
+const PLATFORM = { domain: 'adit.example', acme: true, public_certificate: true }
 const NOW = Date.parse('2026-06-01T12:00:00Z')
 type Status = NonNullable<Parameters<typeof describeCertificate>[0]['certificate_management_status']>
 
@@ -15,7 +16,12 @@ const failed = {
   retries_at: '2026-06-01T12:16:00Z',
 }
 const attached = { certificate: { id: 'cert_1', uri: '' }, certificate_management_policy: null }
-const custom = { certificate: null, certificate_management_policy: policy, cname_target: 'x.cname.example' }
+const custom = {
+  domain: 'shop.example',
+  certificate: null,
+  certificate_management_policy: policy,
+  cname_target: 'x.cname.example',
+}
 const status = (renews_at: string | null, provisioning_job: Status['provisioning_job']) => ({
   certificate_management_status: { renews_at, provisioning_job },
 })
@@ -45,14 +51,30 @@ const cases = [
 
 for (const [domain, tone, attention, text] of cases)
   test(`the status of a certificate is described: ${text.source}`, () => {
-    const certificate = describeCertificate(domain, { acme: true }, NOW)
+    const certificate = describeCertificate(domain, PLATFORM, NOW)
 
     assert.deepEqual([certificate.tone, certificate.attention], [tone, attention])
     assert.match(certificate.text, text)
   })
 
+test('a name that the certificate of the platform does not cover is private without ACME', () => {
+  const reserved = { ...custom, ...attached, certificate: null, cname_target: null, ...status(null, null) }
+  const describe = (name: string, platform: object) =>
+    describeCertificate({ ...reserved, domain: name }, { ...PLATFORM, ...platform }, NOW).short
+
+  assert.equal(describe('shop.adit.example', { acme: false }), 'Platform')
+  assert.equal(describe('shop.team.adit.example', { acme: false }), 'Private')
+  assert.equal(describe('*.team.adit.example', { acme: false }), 'Private')
+  assert.equal(describe('shop.team.adit.example', {}), 'Platform')
+  assert.equal(describe('shop.team.adit.example', { acme: false, public_certificate: false }), 'Platform')
+})
+
 test('a server without ACME says so instead of reporting an order in progress', () => {
-  const certificate = describeCertificate({ ...custom, ...status(null, job) }, { acme: false }, NOW)
+  const certificate = describeCertificate(
+    { ...custom, ...status(null, job) },
+    { ...PLATFORM, acme: false },
+    NOW,
+  )
 
   assert.equal(certificate.attention, true)
   assert.match(certificate.text, /--acme-directory/)

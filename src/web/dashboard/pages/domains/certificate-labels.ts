@@ -1,4 +1,5 @@
 import { formatAgo } from '../../kit/ago.ts'
+import type { PlatformInfo } from '../platform.ts'
 import type { Domain } from '../resources.ts'
 
 /** The certificate status of a domain, described. */
@@ -13,17 +14,24 @@ export interface CertificateText {
 
 type CertificateState = Pick<
   Domain,
-  'certificate' | 'certificate_management_policy' | 'certificate_management_status' | 'cname_target'
+  | 'domain'
+  | 'certificate'
+  | 'certificate_management_policy'
+  | 'certificate_management_status'
+  | 'cname_target'
 >
 
 /** Describes which certificate a domain serves, its renewal, and what its owner has to do. */
 export function describeCertificate(
   domain: CertificateState,
-  platform?: { readonly acme: boolean },
+  platform?: Pick<PlatformInfo, 'acme' | 'public_certificate' | 'domain'>,
   now = Date.now(),
 ): CertificateText {
   const { certificate, certificate_management_policy: policy, certificate_management_status: status } = domain
-  if (policy === null) return describeWithoutPolicy(certificate !== null, domain.cname_target === null)
+  if (policy === null) {
+    const isPlatformName = domain.cname_target === null && !(platform && isUncovered(domain.domain, platform))
+    return describeWithoutPolicy(certificate !== null, isPlatformName)
+  }
   const renewsAt = status?.renews_at ?? null
   const job = status?.provisioning_job ?? null
   if (renewsAt !== null && job === null)
@@ -66,6 +74,15 @@ export function describeCertificate(
     text: `${job.msg} ${retryText}${servedText}`,
     attention: true,
   }
+}
+
+/** The certificate in the files of the operator covers one label, and without an authority there is no other. */
+function isUncovered(
+  domain: string,
+  platform: Pick<PlatformInfo, 'acme' | 'public_certificate' | 'domain'>,
+): boolean {
+  if (platform.acme || !platform.public_certificate) return false
+  return domain.slice(0, -platform.domain.length - 1).includes('.')
 }
 
 function describeWithoutPolicy(uploaded: boolean, platformName: boolean): CertificateText {
