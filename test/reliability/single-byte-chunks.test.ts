@@ -48,6 +48,7 @@ import { collectGarbage } from '../support/collect-garbage.ts'
 /** The memory a reader may retain for each byte received. */
 const MAX_BYTES_PER_BYTE = 2
 /** Allowance for the measurement itself and a few objects. */
+const MAX_ATTEMPTS = 3
 const MEASUREMENT_SLACK = 24 * 1024
 
 /** A stream of which tests use only the sink. */
@@ -419,14 +420,18 @@ for (const [name, { bytes, open }] of Object.entries(readers)) {
   test(`${name}: single bytes cost at most ${MAX_BYTES_PER_BYTE} bytes each`, async () => {
     // Warm up, so that lazy compilation and initialization are not counted.
     await feedAll(open(), bytes)
-    const push = open()
-    const before = measureMemory()
-    await feedAll(push, bytes)
-    const growth = measureMemory() - before
-    // Used after the measurement, so that the reader is not collected before it.
-    push(Buffer.from('x'))
-
     const allowed = MAX_BYTES_PER_BYTE * bytes.length + MEASUREMENT_SLACK
+    let growth = Number.POSITIVE_INFINITY
+    // What a reader keeps costs as much each time, what the engine does beside it does not.
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && growth > allowed; attempt++) {
+      const push = open()
+      const before = measureMemory()
+      await feedAll(push, bytes)
+      growth = Math.min(growth, measureMemory() - before)
+      // Used after the measurement, so that the reader is not collected before it.
+      push(Buffer.from('x'))
+    }
+
     assert.ok(growth <= allowed, `${bytes.length} bytes cost ${growth} bytes`)
   })
 }
