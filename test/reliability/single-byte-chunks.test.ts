@@ -48,8 +48,8 @@ import { collectGarbage } from '../support/collect-garbage.ts'
 /** The memory a reader may retain for each byte received. */
 const MAX_BYTES_PER_BYTE = 2
 /** Allowance for the measurement itself and a few objects. */
-const MAX_ATTEMPTS = 3
 const MEASUREMENT_SLACK = 24 * 1024
+const MAX_ATTEMPTS = 3
 
 /** A stream of which tests use only the sink. */
 class OpenStream implements ByteStream {
