@@ -25,6 +25,7 @@ const EXTRA_ROUTES = [
   'GET /metrics',
   'GET /openapi.json',
   'GET /reference',
+  'GET /reference/{}',
   'GET /reference.css',
   'GET /reference.js',
 ]

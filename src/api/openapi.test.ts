@@ -129,7 +129,15 @@ test('the document and the reference page are served without a key', async (t) =
   assert.equal(page.status, 200)
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
   assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+  const tags = [...page.body.matchAll(/<h2><a href="(\/reference\/[\w-]+)">/g)].map(
+    ([, path]) => path as string,
+  )
+  const parts = await Promise.all(tags.map((path) => api.call('GET', path, { key: undefined })))
+  assert.deepEqual(new Set(parts.map(({ status }) => status)), new Set([200]))
+  const details = parts.map(({ body }) => body).join('')
+  assert.equal((await api.call('GET', '/reference/none', { key: undefined })).status, 404)
   for (const { path, id } of routes) {
+    assert.ok(details.includes(`<section class="operation" id="${id}">`), id)
     assert.ok(page.body.includes(`id="${id}"`), id)
     assert.ok(page.body.includes(`<code>${path}</code>`), path)
   }

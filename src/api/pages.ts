@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { createOpenApi } from './openapi.ts'
 import { isStrict, type Probes } from './probes.ts'
 import { problem } from './problems.ts'
-import { referencePage, referenceScript, referenceStyle } from './reference-page.ts'
+import { referencePages, referenceScript, referenceStyle } from './reference-page.ts'
 import { sendPage } from './static-files.ts'
 
 /** Mounts the routes beside the operations: probes, metrics and the API's own documentation. */
@@ -28,12 +28,12 @@ export function mountPages(
   },
 ): void {
   // Generated once per base URL: requests without a key must stay cheap.
-  let documents: { url: string; json: string; page: string } | undefined
+  let documents: ({ url: string; json: string } & ReturnType<typeof referencePages>) | undefined
   function currentDocuments() {
     const url = apiUrl()
     if (documents?.url !== url) {
       const document = createOpenApi({ serverUrl: url, version })
-      documents = { url, json: JSON.stringify(document), page: referencePage(document) }
+      documents = { url, json: JSON.stringify(document), ...referencePages(document) }
     }
     return documents
   }
@@ -52,8 +52,12 @@ export function mountPages(
     sendPage(reply, 'openapi.json', currentDocuments().json),
   )
   http.get('/reference', async (_request, reply) =>
-    sendPage(reply, 'reference.html', currentDocuments().page),
+    sendPage(reply, 'reference.html', currentDocuments().list),
   )
+  http.get<{ Params: { tag: string } }>('/reference/:tag', async (request, reply) => {
+    const page = currentDocuments().tags.get(request.params.tag)
+    return page === undefined ? reply.callNotFound() : sendPage(reply, 'reference.html', page)
+  })
   http.get('/reference.css', async (_request, reply) => sendPage(reply, 'reference.css', referenceStyle))
   http.get('/reference.js', async (_request, reply) => sendPage(reply, 'reference.js', referenceScript))
 }
