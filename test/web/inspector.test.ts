@@ -435,7 +435,7 @@ test('the status page shows tunnels and their metrics', async (t) => {
   const card = page.getByRole('region', { name: 'Tunnel web' })
 
   await card.getByRole('row', { name: /^Requests 1 / }).waitFor()
-  await assertText(page.locator('.facts-list'), /Connection\s+online/)
+  await assertText(page.locator('.facts-list'), /Status\s+online/)
   await page.getByRole('link', { name: 'Inspect' }).click()
   await row(page, '/').waitFor()
   assert.deepEqual(pageErrors, [])

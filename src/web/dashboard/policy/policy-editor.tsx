@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { type CSSProperties, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import type { PolicyAttachment, PolicyCheck, PolicyLanguage } from '../../../dashboard/page-data.ts'
 import { api, errorMessage } from '../api.ts'
 import { Button, type ControlProps, Notice, useApi } from '../kit/index.ts'
@@ -204,7 +204,7 @@ function PolicyText({
           id={listId}
           role="listbox"
           aria-label="Completions"
-          style={{ top: `calc(${line} * 1.5em + 0.75rem - ${area.current?.scrollTop ?? 0}px)` }}
+          style={placeAt(line, area.current)}
         >
           {options.map(({ label, detail }, index) => (
             <div
@@ -228,4 +228,14 @@ function PolicyText({
       )}
     </div>
   )
+}
+
+/** Below a line of the text, or above one in its lower half: over the text, not over what follows it. */
+function placeAt(line: number, area: HTMLTextAreaElement | null): CSSProperties {
+  const { scrollTop, clientHeight } = area ?? { scrollTop: 0, clientHeight: 0 }
+  const lineHeight = area ? Number.parseFloat(getComputedStyle(area).lineHeight) : 0
+  const top = `${line - 1} * 1.5em + 0.75rem - ${scrollTop}px`
+  return (line - 1) * lineHeight - scrollTop > clientHeight / 2
+    ? { bottom: `calc(100% - (${top}))`, maxHeight: `min(15rem, ${top})` }
+    : { top: `calc(${top} + 1.5em)`, maxHeight: `min(15rem, 100% - (${top} + 1.5em))` }
 }
