@@ -44,7 +44,7 @@ test('an empty account shows getting-started instructions with commands to copy'
   await page.getByRole('heading', { name: 'Get started' }).waitFor()
   const readLines = () => readText(page.locator('.command-line code'))
   assert.match(await readLines(), /^adit http 3000$/m)
-  await page.getByText('On another machine').click()
+  await page.getByRole('radio', { name: 'On another machine' }).check()
   await page.getByText('Other ways').click()
 
   const lines = await readLines()

@@ -44,7 +44,7 @@ async function configureMachine(page: Page): Promise<{ env: Record<string, strin
     (await readText(page.locator('.command-line code')))
       .split('\n')
       .find((line) => line.startsWith(prefix)) ?? ''
-  await page.getByText('On another machine').click()
+  await page.getByRole('radio', { name: 'On another machine' }).check()
   assert.equal(await commandOf('curl '), '', 'a server without a release hands out no agents')
   await runShell(await commandOf('adit config add-connect-url'), env)
   const downloaded = page.waitForEvent('download')
@@ -52,13 +52,9 @@ async function configureMachine(page: Page): Promise<{ env: Record<string, strin
   const download = await downloaded
   const certificates = join(home, download.suggestedFilename())
   await download.saveAs(certificates)
-  await page.getByRole('link', { name: 'create a credential' }).click()
-  await page.getByRole('textbox', { name: 'Description' }).fill('The machine of the shop')
-  await page.getByRole('button', { name: 'Create tunnel credential' }).click()
-  await page.getByText('This is the new authtoken.').waitFor()
+  await page.getByRole('button', { name: 'Fill in a new authtoken' }).click()
+  await page.getByText('is not shown again').waitFor()
   await runShell(await commandOf('adit config add-authtoken'), env)
-  await page.getByRole('link', { name: 'Done' }).click()
-  await page.getByRole('heading', { name: 'The machine of the shop' }).waitFor()
   return { env, certificates }
 }
 

@@ -86,7 +86,14 @@ export async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(path)}`)
 }
 
-/** The same, and waits until the page has its heading and its data. */
+/** The same from a form in which something was typed, which is lost. */
+export async function discardAndGoTo(page: Page, path: string): Promise<void> {
+  await goTo(page, path)
+  const question = page.getByRole('dialog', { name: 'Discard what you typed?' })
+  await question.getByRole('button', { name: 'Discard' }).click()
+}
+
+/** The same as `goTo`, and waits until the page has its heading and its data. */
 export async function goToLoaded(page: Page, path: string): Promise<void> {
   const hash = JSON.stringify(`#${path}`)
   // The first frame after the event shows the page or that it is loading.
