@@ -127,7 +127,7 @@ export class Agent {
       this.log.warn('captured requests are kept in memory only', {
         obj: 'inspector',
         err: error.message,
-        hint: 'give each agent a file of its own with --inspect-db-file',
+        hint: 'give each agent its own file with --inspect-db-file',
       })
       return undefined
     }
@@ -147,7 +147,7 @@ export class Agent {
   async reload(): Promise<ReloadResult> {
     const { program } = this.#options
     if (program?.reload === undefined)
-      throw new Error('this agent was not started with "adit start": it has no definitions to read again')
+      throw new Error('this agent was not started with "adit start": it has no configuration to reload')
     return program.reload()
   }
 
@@ -191,7 +191,7 @@ export class Agent {
       const disabled = 'remote management is disabled in the agent configuration (remote_management: false)'
       return { restart: disabled, stop: disabled, update: disabled }
     }
-    const embedded = 'the agent runs inside another program, which does not allow it'
+    const embedded = 'the agent is embedded in a program that does not allow it'
     return {
       restart: platform() === 'win32' ? 'an agent cannot restart itself on Windows' : '',
       stop: program ? '' : embedded,

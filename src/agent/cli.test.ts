@@ -47,11 +47,11 @@ const MISTAKES: [args: string[], message: RegExp][] = [
   [['tcp', 'host'], /needs a port/],
   [['tunnel', '80'], /needs labels/],
   [['http', '80', '--output=xml'], /--output must be json/],
-  [['start'], /say what to start/],
+  [['start'], /nothing to start/],
   [['start', '--all'], /defines no tunnels.*\nERROR: {2}.*--none/],
   [['start', 'x'], /"x" is not defined/],
-  [['start', '--all', 'x'], /leave either the names or --all out/],
-  [['start', '--none', 'x'], /leave the names and --all out/],
+  [['start', '--all', 'x'], /omit either the names or --all/],
+  [['start', '--none', 'x'], /omit the names and --all/],
   [['http', '80'], /No server is configured.*\nERROR: {2}Start one here with: +adit server/],
   [
     ['http', '--config=/nonexistent.yml', '80'],
@@ -287,7 +287,7 @@ test('a host that does not resolve and an issuer that does not answer are hints 
   await program.until(
     ({ stdout }) =>
       /Hint +The host of http:\/\/abc\.invalid:80 cannot be resolved: give a port/.test(stdout) &&
-      /Hint +The OpenID issuer http:\/\/127\.0\.0\.1:\d+ does not answer this machine: nothing listens/.test(
+      /Hint +The OpenID issuer http:\/\/127\.0\.0\.1:\d+ cannot be reached from this machine: nothing listens/.test(
         stdout,
       ),
   )
@@ -863,7 +863,7 @@ test('SIGHUP and adit config reload read the configuration again and leave what 
   assert.equal(
     changed.stdout,
     'The configuration was reloaded: started added; replaced changed; stopped gone; unchanged kept.\n' +
-      'These settings take effect when the agent starts again: legs\n',
+      'These settings take effect after a restart of the agent: legs\n',
   )
   assert.deepEqual([...after.keys()].sort(), ['added', 'changed', 'kept'])
   assert.equal(after.get('kept'), before.get('kept'))

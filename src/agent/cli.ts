@@ -53,11 +53,11 @@ const SHORT_HELP = `adit - public URLs for local services, on your own server
 Usage:
   adit http 3000             give the web service on port 3000 a public URL
   adit tcp 22                give a TCP service a public address
-  adit start --all           start what the configuration file defines
+  adit start --all           start everything in the configuration file
   adit server                run a server
 
   adit help                  all commands
-  adit help ERR_ADIT_334     the explanation of an error code
+  adit help ERR_ADIT_334     explain an error code
   adit http --help           all flags of a command
 `
 

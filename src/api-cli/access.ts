@@ -20,7 +20,7 @@ export function findApiAccess(
   const local = localServer(environment)
   const url = (apiUrl ?? (environment.ADIT_API_URL || local?.api_url || DEFAULT_URL)).replace(/\/+$/, '')
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new CommandFailure(`"${url}" is not the address of an API; write for example ${DEFAULT_URL}.`)
+    throw new CommandFailure(`"${url}" is not the address of an API; use for example ${DEFAULT_URL}.`)
   // The local server's key is sent to that server only.
   const localKey = local?.api_url === url ? local.api_key : undefined
   const key = apiKey ?? (environment.ADIT_API_KEY || localKey)

@@ -24,7 +24,7 @@ export class AccountFile {
     const text = readText(file === '-' ? 0 : file, this.#file)
     if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES)
       throw new CommandFailure(
-        `${this.#file} is larger than ${MAX_DOCUMENT_BYTES / 1024} KiB. Keep long texts out of it by fewer resources.`,
+        `${this.#file} is larger than ${MAX_DOCUMENT_BYTES / 1024} KiB. Remove some resources from it.`,
       )
     try {
       this.#document = parseDocument(text, { lineCounter: this.#lines, ...LINEAR_PARSING })
@@ -99,7 +99,7 @@ export class AccountFile {
     const name = source[key ?? '']
     if (others.length > 0 || typeof name !== 'string' || (key !== 'env' && key !== 'file'))
       throw new CommandFailure(
-        `${this.locate(path)}: ${path} must be a text, { env: NAME } or { file: PATH }.`,
+        `${this.locate(path)}: ${path} must be a string, { env: NAME } or { file: PATH }.`,
       )
     if (key === 'file') return readText(resolve(dirname(this.#file), name), `${this.locate(path)}: ${name}`)
     const text = environment[name]
@@ -141,7 +141,7 @@ const withoutDot = (text: string) => (text.startsWith('.') ? text.slice(1) : tex
 /** The schema of documents for editors: a text may also come from the environment or a file. */
 export function editorSchema(schema: unknown): Json {
   const source = {
-    description: 'A text from the environment or from a file next to the document.',
+    description: 'A string from the environment or from a file next to the document.',
     anyOf: ['env', 'file'].map((key) => ({
       type: 'object',
       properties: { [key]: { type: 'string' } },

@@ -124,7 +124,7 @@ test('an apply that loses the server says that it may be run again', async (t) =
 
   await assert.rejects(account.apply('ip_policies: {}\n', { apiUrl: `http://127.0.0.1:${port}` }), {
     name: 'CommandFailure',
-    message: /cannot be reached.*\n.*Run the command again: it continues there\.$/,
+    message: /cannot be reached.*\n.*Run the command again to continue\.$/,
   })
   await assert.rejects(
     account.apply('ip_policies: {}\n', { apiUrl: 'http://127.0.0.1:1' }),
@@ -158,7 +158,7 @@ test('mistakes are reported with file and line', async () => {
       /account\.yml:3: the environment/,
     ],
     ['credentials:\n  a:\n    description: { file: none.txt }\n', /account\.yml:3: none\.txt cannot be read/],
-    ['credentials:\n  a:\n    description: { other: x }\n', /account\.yml:3: .* must be a text/],
+    ['credentials:\n  a:\n    description: { other: x }\n', /account\.yml:3: .* must be a string/],
     ['- a\n', /must hold a map/],
     [`x: "${'x'.repeat(1024 * 1024)}"`, /larger than 1024 KiB/],
     [

@@ -33,7 +33,7 @@ const APPLY_TIMEOUT_MS = 120_000
 /** The exit code of `--diff` when there are differences. */
 const DIFFERENT = 2
 const MAX_VALUE_LENGTH = 100
-const INTERRUPTED = 'Some changes may have been made. Run the command again: it continues there.'
+const INTERRUPTED = 'Some changes may have been made. Run the command again to continue.'
 
 /**
  * `adit apply -f FILE`: prints the plan, then makes the account match the document. The exit code is 1 when a change is
@@ -90,7 +90,9 @@ export async function exportAccount(flags: AccountFlags, output: Output): Promis
   const exported = await sendCall({ method, path }, access, APPLY_TIMEOUT_MS)
   const { document, omitted_secrets } = exported as AccountExport
   const note =
-    omitted_secrets.length === 0 ? '' : '# Secrets are not exported. A document without them keeps them:\n'
+    omitted_secrets.length === 0
+      ? ''
+      : '# Secrets are not exported. Applying a document without them keeps them:\n'
   output.out(`${note}${omitted_secrets.map((secret) => `#   ${secret}\n`).join('')}`)
   output.out(stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }))
   return 0

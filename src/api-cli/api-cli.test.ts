@@ -190,19 +190,19 @@ test('an error is a sentence on stderr, and the exit code is 1', async () => {
   const api = await fresh()
   const run = (...args: string[]) => adit(args, keys(api))
   for (const [args, sentence] of [
-    [['no-such', 'list'], /does not know "no-such"/],
-    [['ip-policies', 'no-such'], /does not know "no-such"\. It knows: create, get/],
+    [['no-such', 'list'], /has no command "no-such"/],
+    [['ip-policies', 'no-such'], /has no command "no-such"\. Available: create, get/],
     [['ip-policies', 'get'], /id is missing\. Write: adit api ip-policies get ID/],
-    [['ip-policies', 'get', 'a', 'b'], /"b" is one word too many/],
+    [['ip-policies', 'get', 'a', 'b'], /"b" is one argument too many/],
     [['ip-policies', 'create', '--descripton', 'x'], /no flag --descripton/],
     [
       ['reserved-domains', 'create', '--authority', 'x'],
       /Did you mean --certificate-management-policy\.authority/,
     ],
     [['ip-policies', 'create', '--description'], /--description needs a value/],
-    [['backends-http-response', 'create', '--status-code', 'ok'], /--status-code is "ok"; write a number/],
+    [['backends-http-response', 'create', '--status-code', 'ok'], /--status-code must be a number, not "ok"/],
     [['reserved-addrs', 'create', '--region', 'mars'], /region must be one of au, eu/],
-    [['backends-tunnel-group', 'create', '--labels', 'a'], /write KEY=VALUE/],
+    [['backends-tunnel-group', 'create', '--labels', 'a'], /must be KEY=VALUE/],
     [['event-destinations', 'create', '--target', '{'], /--target is not valid JSON/],
     [
       ['certificate-authorities', 'create', '--ca-pem', '@/nonexistent'],
@@ -227,11 +227,11 @@ test('a mistake on the command line is answered with these exact sentences', asy
   for (const [line, sentence] of [
     [
       'ip-policies nosuch',
-      '"adit api ip-policies" does not know "nosuch". It knows: create, get, list, update, delete.',
+      '"adit api ip-policies" has no command "nosuch". Available: create, get, list, update, delete.',
     ],
     ['ip-policies get', `id is missing. Write: ${get}`],
     ['--api-key k ip-policies get', `id is missing. Write: ${get}`],
-    ['ip-policies get a b', `"b" is one word too many. Write: ${get}`],
+    ['ip-policies get a b', `"b" is one argument too many. Write: ${get}`],
     ['ip-policies create --description', '--description needs a value.'],
     ['ip-policies list --api-key', '--api-key needs a value.'],
     ['ip-policies list --api-url=', '--api-url needs a value.'],

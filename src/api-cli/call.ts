@@ -28,7 +28,9 @@ export async function sendCall(
     return await client.request(request, timeoutMs === undefined ? {} : { timeoutMs })
   } catch (error) {
     if (error instanceof ApiError) throw new ApiFailure(error)
-    throw new CommandFailure(`${errorMessage(error)} Is the server running? Name another one with --api-url.`)
+    throw new CommandFailure(
+      `${errorMessage(error)} Is the server running? Choose another one with --api-url.`,
+    )
   }
 }
 

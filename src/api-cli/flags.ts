@@ -96,12 +96,12 @@ export function parseValue(flag: ApiFlag, texts: readonly string[]): unknown {
       return readText(last)
     case 'number': {
       if (last.trim() === '' || Number.isNaN(Number(last)))
-        throw new CommandFailure(`--${flag.name} is "${last}"; write a number.`)
+        throw new CommandFailure(`--${flag.name} must be a number, not "${last}".`)
       return Number(last)
     }
     case 'switch':
       if (last !== 'true' && last !== 'false')
-        throw new CommandFailure(`--${flag.name} is "${last}"; write true or false.`)
+        throw new CommandFailure(`--${flag.name} must be true or false, not "${last}".`)
       return last === 'true'
     case 'list':
       return texts.flatMap((item) =>
@@ -121,7 +121,7 @@ function readText(text: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch {
-    throw new CommandFailure(`The file ${file} cannot be read. Write @@ for a text that begins with @.`)
+    throw new CommandFailure(`The file ${file} cannot be read. For a value that begins with @, write @@.`)
   }
 }
 
@@ -138,7 +138,7 @@ function parseEntry(flag: ApiFlag, entry: string): object {
   if (entry.trimStart().startsWith('{') || entry.startsWith('@')) return parseJson(flag, entry) as object
   const equals = entry.indexOf('=')
   if (equals < 1)
-    throw new CommandFailure(`--${flag.name} is "${entry}"; write KEY=VALUE, once for each, or JSON.`)
+    throw new CommandFailure(`--${flag.name} must be KEY=VALUE, once for each, or JSON, not "${entry}".`)
   const text = entry.slice(equals + 1)
   // Weights are the only map of numbers; the server validates all other values.
   const value = flag.path.at(-1) === 'backends' && /^\d+$/.test(text) ? Number(text) : text

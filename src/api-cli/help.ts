@@ -2,11 +2,11 @@ import type { ApiCommand } from './commands.ts'
 import { formatPlaceholder } from './flags.ts'
 
 const COMMON_FLAGS = `Flags of every command
-  --api-key KEY   the API key; else ADIT_API_KEY, the agent's configuration, or the key of a server on this machine
-  --api-url URL   address of the API; else ADIT_API_URL, or that of a server on this machine
+  --api-key KEY   API key (default: ADIT_API_KEY, the agent's configuration, or a server on this machine)
+  --api-url URL   address of the API (default: ADIT_API_URL, or a server on this machine)
   --help          show help
 
-A text that begins with @ is read from the file named after it, @- from standard input.
+@FILE reads a value from a file, @- from standard input.
 `
 
 function formatTable(rows: readonly (readonly [string, string])[]): string {
@@ -26,7 +26,7 @@ export function allHelp(commands: readonly ApiCommand[]): string {
 Usage
   adit api RESOURCE VERB [ID] [--flags]
 
-The response is printed as JSON; a list as a table on a terminal, unless --json is given. "edges https" means edges-https. "adit api RESOURCE --help" lists all verbs, "adit api RESOURCE VERB --help" all flags.
+Responses are printed as JSON; on a terminal, lists are printed as tables unless --json is given. "edges https" means edges-https. "adit api RESOURCE --help" lists all verbs, "adit api RESOURCE VERB --help" all flags.
 
 Examples
   adit api reserved-domains create --domain app.example.com
@@ -64,7 +64,7 @@ export function commandHelp({ words, ids, flags, route }: ApiCommand): string {
   const body =
     route.body === undefined
       ? '  --json   print JSON on a terminal too\n'
-      : '  --json JSON   the whole body, beside or instead of single flags\n'
+      : '  --json JSON   the whole body, alone or with other flags\n'
   const usage = [
     'adit api',
     ...words,

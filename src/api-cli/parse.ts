@@ -87,7 +87,7 @@ function requireIds({ ids: names, words }: ApiCommand, ids: readonly string[]): 
   const usage = ['adit api', ...words, ...names.map((name) => name.toUpperCase())].join(' ')
   if (ids.length < names.length) throw new CommandFailure(`${names[ids.length]!} is missing. Write: ${usage}`)
   if (ids.length > names.length)
-    throw new CommandFailure(`"${ids[names.length]}" is one word too many. Write: ${usage}`)
+    throw new CommandFailure(`"${ids[names.length]}" is one argument too many. Write: ${usage}`)
 }
 
 function collect(

@@ -105,8 +105,8 @@ function unknownWord(
       ? `Did you mean: ${[prefix, nearest, ...args.slice(words.length + 1)].join(' ')}`
       : words.length === 0
         ? 'adit api --help lists all resources.'
-        : `It knows: ${choices.join(', ')}.`
-  return new CommandFailure(`"${prefix}" does not know "${word}". ${next}`)
+        : `Available: ${choices.join(', ')}.`
+  return new CommandFailure(`"${prefix}" has no command "${word}". ${next}`)
 }
 
 async function call(

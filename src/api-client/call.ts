@@ -59,7 +59,7 @@ export function createSender(client: ClientOptions): SendRequest {
   const { ADIT_API_URL, ADIT_API_KEY } = process.env
   const url = (client.apiUrl ?? (ADIT_API_URL || DEFAULT_URL)).replace(/\/+$/, '')
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new TypeError(`"${url}" is not the address of an API; write for example ${DEFAULT_URL}.`)
+    throw new TypeError(`"${url}" is not the address of an API; use for example ${DEFAULT_URL}.`)
   const key = client.apiKey ?? ADIT_API_KEY
   if (!key) throw new TypeError('No API key was found. Pass apiKey, or set ADIT_API_KEY.')
 

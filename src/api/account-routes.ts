@@ -56,7 +56,7 @@ export const accountRoutes = {
       {
         dry_run: flag({ description: 'Whether to return the plan and change nothing.' }),
         prune: flag({
-          description: 'Whether to delete resources that an earlier document held and this one does not.',
+          description: 'Whether to delete resources that an earlier document had and this one does not.',
         }),
         ...Object.fromEntries(
           Object.entries(documentProperties()).map(([kind, schema]) => [kind, Type.Optional(schema)]),

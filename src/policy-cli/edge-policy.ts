@@ -260,7 +260,8 @@ function addHeaders(phase: Phase, name: string, { add, remove }: Settings, write
     field,
     value.replace(/\$\{([^}$]*)\}/g, (written, variable: string) => {
       const expression = VARIABLES[variable.trim()]
-      if (expression === undefined) writer.note(`${written} in ${name} has no variable in policies`)
+      if (expression === undefined)
+        writer.note(`${written} in ${name} has no equivalent variable in policies`)
       return expression === undefined ? `$\{"$"}{${variable}}` : `$\{${expression}}`
     }),
   ])

@@ -31,7 +31,7 @@ export async function explainPolicy(
   const { har, entry, capture, webAddr = DEFAULT_WEB_ADDR } = options
   if ((har === undefined) === (capture === undefined))
     throw new CommandFailure(
-      'name the request: --har FILE for an HTTP archive, or --capture ID of the inspector',
+      'choose a request: --har FILE for an HTTP archive, or --capture ID from the inspector',
     )
   const { request, response } =
     har === undefined ? await readCapture(capture!, webAddr) : readArchive(har, entry)
@@ -157,13 +157,11 @@ async function getJson(url: string): Promise<unknown> {
     response = await fetch(url, { signal: AbortSignal.timeout(10_000) })
   } catch (error) {
     throw new CommandFailure(
-      `the agent's local API at ${new URL(url).host} cannot be reached: ${describeNetworkError(error)}. Is an agent running? Name another one with --web-addr.`,
+      `the agent's local API at ${new URL(url).host} cannot be reached: ${describeNetworkError(error)}. Is an agent running? Set another address with --web-addr.`,
     )
   }
   if (response.status === 404)
-    throw new CommandFailure(
-      'the inspector holds no request with this id; the page of the inspector shows the ids',
-    )
+    throw new CommandFailure('the inspector has no request with this id; its page shows the ids')
   if (!response.ok) throw new CommandFailure(`the agent's local API answered ${response.status} to ${url}`)
   return response.json()
 }

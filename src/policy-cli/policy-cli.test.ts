@@ -153,7 +153,7 @@ test('from-edge prints a valid policy with the modules of all routes', async (t)
     ],
   )
   assert.match(out, /# route \/: teams of oauth has no field in the action/)
-  assert.match(out, /# route \/: \$\{req\.id\} in request_headers has no variable/)
+  assert.match(out, /# route \/: \$\{req\.id\} in request_headers has no equivalent variable/)
 })
 
 test('from-edge prints the policy of a TCP edge, and explains an id that is none', async () => {

@@ -59,7 +59,7 @@ function describeMessage({ headers, body }: Pick<Answer, 'headers' | 'body'>): s
 }
 
 function describeBody(body: Buffer): string {
-  if (!isText(body)) return `  (${body.length} bytes that are no text)`
+  if (!isText(body)) return `  (${body.length} bytes of binary data)`
   const text = body.toString()
   return text.length > MAX_SHOWN_BODY ? `${text.slice(0, MAX_SHOWN_BODY)}…` : text
 }

@@ -294,7 +294,7 @@ test('explain takes a captured request from the local API of an agent', async (t
   assert.deepEqual(outcomes(result), ['matched'])
   assert.deepEqual([result.forwarded?.body, result.answer?.status], ['hi', 201])
   assert.deepEqual(result.forwarded?.headers, [])
-  await assert.rejects(explain(policy, { capture: 'none', webAddr }), /holds no request with this id/)
+  await assert.rejects(explain(policy, { capture: 'none', webAddr }), /has no request with this id/)
   await assert.rejects(explain(policy, { capture: 'x', webAddr: '127.0.0.1:1' }), /cannot be reached/)
 })
 

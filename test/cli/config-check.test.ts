@@ -85,7 +85,7 @@ const MISTAKES: Mistake[] = [
   tunnel('a file that is not there', 'proto: tls, addr: 80, crt: /none, key: /none', /cannot read the file/),
   http('two names', 'domain: a.b, subdomain: c', /give only one of/),
   http('two sign-ins', 'oauth: {provider: google}, oidc: {issuer_url: x}', /"oauth" or "oidc"/),
-  http('two policies', 'policy: {}, traffic_policy: {}', /give the policy once/),
+  http('two policies', 'policy: {}, traffic_policy: {}', /set only one of/),
   http('an invalid host header', 'host_header: "a b"', /is not a host name/),
   http('an unreadable authority', `mutual_tls_cas: ${garbage}`, /holds a certificate that cannot be read/),
   http('a short password', 'basic_auth: ["a:short"]', /8 to 128/),
@@ -104,7 +104,7 @@ const MISTAKES: Mistake[] = [
     title: 'the name that a definition has over plain http',
     source: 'version: 3\ntunnels:\n  web: {proto: http, addr: 80}\n  web (http): {proto: tcp, addr: 80}\n',
     line: 4,
-    says: /"web \(http\)" is what "web" is called over plain http/,
+    says: /"web \(http\)" is already the name of "web" over plain http/,
   },
   // What it rejects in its own keys.
   agent('an invalid address of the local API', 'web_addr: a:b:c', /web_addr .* must be host:port/),
@@ -115,8 +115,12 @@ const MISTAKES: Mistake[] = [
   agent('an invalid name server', 'dns_resolver_ips: [one]', /is not the address of a name server/),
   agent('an unknown interface', 'connect_interface: none0', /there is no network interface "none0"/),
   agent('a log that cannot be written', 'log: /none/x', /cannot write the log to/),
-  agent('an invalid range of hosts', 'web_allow_hosts: [10.0.0.0/33]', /is not a range of addresses/),
-  agent('revoked certificates that are not there', 'crl_url: /none', /cannot read the list of revoked/),
+  agent('an invalid range of hosts', 'web_allow_hosts: [10.0.0.0/33]', /is not an address range/),
+  agent(
+    'revoked certificates that are not there',
+    'crl_url: /none',
+    /cannot read the certificate revocation list/,
+  ),
   agent('captures in a foreign file', `inspect_db_file: ${foreign}`, /is not a file of captured requests/),
   agent(
     'captures in a directory',

@@ -99,7 +99,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     line: 'adit http 99999',
     offline: true,
-    says: text('"99999": a port is a number from 1 to 65535.', 'For example: adit http 3000'),
+    says: text('"99999": the port must be a number from 1 to 65535.', 'For example: adit http 3000'),
   },
   {
     line: 'adit tcp localhost',
@@ -154,7 +154,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     line: 'adit start',
     offline: true,
-    says: text('say what to start: adit start NAME..., adit start --all or adit start --none'),
+    says: text('nothing to start; use adit start NAME..., adit start --all or adit start --none'),
   },
   {
     line: 'adit tunnel 80',
@@ -205,7 +205,7 @@ export const MISTAKES: readonly Mistake[] = [
     config: 'version: 1\nauthtoken: x\n',
     says: text(
       '{user}/.config/adit/adit.yml line 1: version must be 2 or 3, not "1"',
-      'Bring it to version 3 with: adit config upgrade --config {user}/.config/adit/adit.yml',
+      'Upgrade it to version 3 with: adit config upgrade --config {user}/.config/adit/adit.yml',
     ),
   },
   {
@@ -366,9 +366,9 @@ export const MISTAKES: readonly Mistake[] = [
   {
     line: 'adit http 3000 --root-cas trusted',
     says: text(
-      'Session        closed (The certificate of {agent} is not trusted: its authority is not one that this machine knows.)',
-      'The certificate of {agent} is not trusted: its authority is not one that this machine knows.',
-      'Name the authority of the server with --root-cas FILE or the key connect_cas; a server without a public certificate keeps it as ca.pem in its data directory.',
+      'Session        closed (The certificate of {agent} is not trusted: its authority is unknown to this machine.)',
+      'The certificate of {agent} is not trusted: its authority is unknown to this machine.',
+      'Set the authority of the server with --root-cas FILE or the key connect_cas; a server without a public certificate keeps it as ca.pem in its data directory.',
     ),
   },
   {
@@ -404,19 +404,19 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     line: 'adit api reserved-domain list',
-    says: text('"adit api" does not know "reserved-domain". Did you mean: adit api reserved-domains list'),
+    says: text('"adit api" has no command "reserved-domain". Did you mean: adit api reserved-domains list'),
   },
   {
     line: 'adit api nothing list',
-    says: text('"adit api" does not know "nothing". adit api --help lists all resources.'),
+    says: text('"adit api" has no command "nothing". adit api --help lists all resources.'),
   },
   {
     line: 'adit api ip-policies lst',
-    says: text('"adit api ip-policies" does not know "lst". Did you mean: adit api ip-policies list'),
+    says: text('"adit api ip-policies" has no command "lst". Did you mean: adit api ip-policies list'),
   },
   {
     line: 'adit api ip-policies rm ipp_1',
-    says: text('"adit api ip-policies" does not know "rm". Did you mean: adit api ip-policies delete ipp_1'),
+    says: text('"adit api ip-policies" has no command "rm". Did you mean: adit api ip-policies delete ipp_1'),
   },
   {
     line: 'adit api ip-policies list --limt 5',
@@ -455,7 +455,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     line: 'adit api ip-policies list --api-url https://127.0.0.1:{https}',
     says: text(
-      'The API at https://127.0.0.1:{https} cannot be reached: it does not speak TLS, or not for this name. Is the server running? Name another one with --api-url.',
+      'The API at https://127.0.0.1:{https} cannot be reached: it does not speak TLS, or not for this name. Is the server running? Choose another one with --api-url.',
     ),
   },
   {

@@ -68,7 +68,7 @@ test('a command the agent does not support shows the reason and has no effect', 
   await page.getByRole('button', { name: 'Update', exact: true }).click()
 
   const error = await readText(page.getByRole('alert'))
-  assert.match(error, /runs inside another program, which does not allow it/)
+  assert.match(error, /is embedded in a program that does not allow it/)
   await page.keyboard.press('Escape')
   await page.getByRole('row', { name: /embedded/ }).waitFor()
   assert.equal(agent.status, 'online')

@@ -36,7 +36,7 @@ export function addAccountCommands(
       kind: 'bool',
       help: 'print the plan and change nothing; the exit code is 2 if there are differences',
     },
-    { name: 'prune', kind: 'bool', help: 'delete what an earlier document held and this one does not' },
+    { name: 'prune', kind: 'bool', help: 'delete what an earlier document had and this one does not' },
     { name: 'schema', kind: 'bool', help: 'print the JSON Schema of documents, for editors' },
     ...API_FLAGS,
   ])

@@ -36,7 +36,7 @@ export function addConfigCommands(
   })
   const updates = config
     .command('add-update-url <url> <key>')
-    .description('save where "adit update" finds releases, and the public key that signs them')
+    .description('save where "adit update" finds releases, and the public key that verifies them')
   updates.action(async (address: string, publicKey: string) => {
     const { addUpdateUrl } = await loadConfigCommands()
     addUpdateUrl({ url: address, key: publicKey }, valuesOf(updates), env, output.out)
@@ -48,8 +48,8 @@ export function addConfigCommands(
   })
   const reload = config
     .command('reload')
-    .description('make the running agent read its configuration file again, as SIGHUP does')
-  addFlags(reload, [{ name: 'web-addr', kind: 'text', help: 'host:port of the local API of the agent' }])
+    .description('reload the configuration file of the running agent, like SIGHUP')
+  addFlags(reload, [{ name: 'web-addr', kind: 'text', help: "host:port of the agent's local API" }])
   reload.action(async () => {
     const { reloadConfig } = await loadConfigCommands()
     await reloadConfig(valuesOf(reload), env, output.out)

@@ -39,7 +39,7 @@ export function addServiceCommands(program: Command, state: { code: number }): v
     ['start', 'start it'],
     ['stop', 'stop it'],
     ['restart', 'stop it and start it again'],
-    ['status', 'show whether it runs; the exit code is 3 if not'],
+    ['status', 'show whether it is running; the exit code is 3 if not'],
     ['uninstall', 'remove it'],
   ]
   for (const [action, help] of actions) {

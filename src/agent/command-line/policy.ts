@@ -7,7 +7,7 @@ import { addFlags, listOf, output, textOf, valuesOf } from './options.ts'
 const EDGE_FLAG: CommandFlag = {
   name: 'edge',
   kind: 'bool',
-  help: 'the policy is for an edge or a route of one',
+  help: 'the policy is for an edge or one of its routes',
 }
 
 const OUTPUT_FLAG = SESSION_FLAGS.filter(({ name }) => name === 'output')
@@ -20,7 +20,7 @@ export function addPolicyCommands(
 ): void {
   const parent = program
     .command('policy')
-    .description('check and try traffic policies, and print those of edges')
+    .description('check and test traffic policies, and convert edges to policies')
   const check = parent
     .command('check <file>')
     .description('check a traffic policy without a server ("-" reads standard input)')
@@ -29,7 +29,7 @@ export function addPolicyCommands(
     {
       name: 'ip-data',
       kind: 'list',
-      help: 'file with facts about addresses that the server has; may be repeated',
+      help: 'IP data file of the server; may be repeated',
     },
     EDGE_FLAG,
     ...OUTPUT_FLAG,
@@ -48,7 +48,7 @@ export function addPolicyCommands(
   addPolicyTrials(parent, state, policy)
   const fromEdge = parent
     .command('from-edge <id>')
-    .description('print the policy that does what the modules of an edge do')
+    .description('print a policy equivalent to the modules of an edge')
   addFlags(fromEdge, API_FLAGS)
   fromEdge.action(async (id: string) => {
     state.code = await policy!.fromEdge(id, await apiFlagsOf(valuesOf(fromEdge)), output)
@@ -56,9 +56,9 @@ export function addPolicyCommands(
 }
 
 const TRIAL_FLAGS: readonly CommandFlag[] = [
-  { name: 'signed-in-as', kind: 'text', help: 'email address of the visitor, who has signed in' },
-  { name: 'secret', kind: 'list', help: 'vault/name=value, what secrets.get() finds; may be repeated' },
-  { name: 'ip-data', kind: 'list', help: 'file with facts about addresses; may be repeated' },
+  { name: 'signed-in-as', kind: 'text', help: 'email address of the signed-in visitor' },
+  { name: 'secret', kind: 'list', help: 'vault/name=value for secrets.get(); may be repeated' },
+  { name: 'ip-data', kind: 'list', help: 'IP data file; may be repeated' },
   EDGE_FLAG,
   ...OUTPUT_FLAG,
 ]
@@ -78,11 +78,11 @@ function addPolicyTrials(parent: Command, state: { code: number }, policy: Polic
     .description('run a request through a traffic policy without a server, and show what each rule does')
   addFlags(test, [
     { name: 'request', kind: 'text', help: "method and URL, such as 'POST https://app.example.com/login'" },
-    { name: 'header', kind: 'list', help: '"name: value" of the request; may be repeated' },
+    { name: 'header', kind: 'list', help: 'request header as "name: value"; may be repeated' },
     { name: 'body', kind: 'text', help: 'body of the request, or @FILE' },
     { name: 'client-ip', kind: 'text', help: 'address of the visitor (default 203.0.113.1)' },
-    { name: 'response-status', kind: 'text', help: 'status that the upstream responds (default 200)' },
-    { name: 'response-header', kind: 'list', help: '"name: value" of that response; may be repeated' },
+    { name: 'response-status', kind: 'text', help: "status of the upstream's response (default 200)" },
+    { name: 'response-header', kind: 'list', help: 'response header as "name: value"; may be repeated' },
     ...TRIAL_FLAGS,
   ])
   test.action(async (file: string) => {
@@ -100,10 +100,10 @@ function addPolicyTrials(parent: Command, state: { code: number }, policy: Polic
   })
   const explain = parent
     .command('explain <file>')
-    .description('show what each rule of a traffic policy does with a request that was captured')
+    .description('show what each rule of a traffic policy does with a captured request')
   addFlags(explain, [
-    { name: 'har', kind: 'text', help: 'HTTP archive that holds the request' },
-    { name: 'entry', kind: 'text', help: 'which request of the archive (default 1, the first)' },
+    { name: 'har', kind: 'text', help: 'HTTP archive (HAR) with the request' },
+    { name: 'entry', kind: 'text', help: 'number of the request in the archive (default 1)' },
     { name: 'capture', kind: 'text', help: "id of a request in the agent's inspector" },
     { name: 'web-addr', kind: 'text', help: "address of the agent's local API (default 127.0.0.1:4040)" },
     ...TRIAL_FLAGS,

@@ -63,7 +63,7 @@ export function createProgram(
 
   const start = program
     .command('start [names...]')
-    .description('start tunnels and endpoints of the configuration file')
+    .description('start tunnels and endpoints from the configuration file')
   addFlags(start, [
     { name: 'all', kind: 'bool', help: 'start all of them' },
     { name: 'none', kind: 'bool', help: 'start none: only the session and the local API' },
@@ -135,7 +135,7 @@ function addSmallCommands(program: Command, completion: ExternalCommands['comple
     .action(() => output.out(`${VERSION_TEXT}\n`))
   program
     .command('completion [shell]')
-    .description('print completion code for bash, zsh, fish or powershell')
+    .description('print the completion script for bash, zsh, fish or powershell')
     .action(async (shell: string | undefined) => {
       const { generateCompletion } = await import('../commands/completion.ts')
       output.out(generateCompletion(shell, program, await completion(), process.env))

@@ -135,7 +135,7 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
   [
     'web_allow_hosts',
     'version: 2\nweb_allow_hosts: [10.0.0.0/8, 10.0.0.0/33]\n',
-    /^0\.yml line 2: web_allow_hosts: "10\.0\.0\.0\/33" is not a range/,
+    /^0\.yml line 2: web_allow_hosts: "10\.0\.0\.0\/33" is not an address range/,
   ],
   [
     'connect_cas',
@@ -204,7 +204,7 @@ endpoints:
   ]
 
   assert.deepEqual(messagesOf(define('')), [
-    '"a" and "b" both serve https://app.example.com; give one of them another URL, or both "pooling_enabled: true"',
+    '"a" and "b" both serve https://app.example.com; change one URL, or set "pooling_enabled: true" on both',
   ])
   assert.equal(check(define(', pooling_enabled: true')).size, 5)
   for (const url of ['https://app.example.com:443', 'https://app.example.com.', 'tls://app.example.com'])

@@ -102,7 +102,7 @@ function requireFreeName(definitions: ReadonlyMap<string, Definition>, name: str
     if ('spec' in each && tunnelNames(addPlainHttp(each.spec)).includes(name))
       throw new SpecError(
         'name',
-        `"${name}" is what "${each.spec.name}" is called over plain http; choose another name`,
+        `"${name}" is already the name of "${each.spec.name}" over plain http; choose another name`,
       )
   }
 }
@@ -182,7 +182,7 @@ function sharedAddresses(specs: readonly AgentTunnelSpec[]): string[] {
       return owner === undefined || (owner.poolingEnabled && spec.poolingEnabled)
         ? []
         : [
-            `"${owner.name}" and "${spec.name}" both serve ${address}; give one of them another URL, or both "pooling_enabled: true"`,
+            `"${owner.name}" and "${spec.name}" both serve ${address}; change one URL, or set "pooling_enabled: true" on both`,
           ]
     }),
   )
@@ -248,7 +248,7 @@ function checkAllowedHost(entry: string): void {
   if (bits === undefined) return
   const family = isIP(address)
   if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128)) {
-    throw new ConfigError([`"${entry}" is not a range of addresses; use a CIDR such as 10.0.0.0/8`])
+    throw new ConfigError([`"${entry}" is not an address range; use CIDR notation such as 10.0.0.0/8`])
   }
 }
 

@@ -88,7 +88,7 @@ export async function reloadConfig(values: FlagValues, env: Env, write: Write): 
     body: '{}',
   }).catch((error) => {
     throw new CommandFailure(
-      `no agent answers at ${address}: ${describeNetworkError(error)}.\nSay where its local API is with --web-addr HOST:PORT; the agent prints it as "Web Interface".`,
+      `no agent answers at ${address}: ${describeNetworkError(error)}.\nSet the address of its local API with --web-addr HOST:PORT; the agent prints it as "Web Interface".`,
     )
   })
   const body = (await response.json().catch(() => ({}))) as ReloadResult & { details?: { err?: string } }

@@ -202,7 +202,7 @@ test('labels become the definition of a tunnel', () => {
   assert.throws(() => specsOfLabels(container({ 'adit.htp': '80' })), /did you mean adit\.http\?/)
   assert.throws(
     () => specsOfLabels(container({ 'adit.url': 'https://a.test' })),
-    /adit\.url needs one of adit\.http, adit\.tcp, adit\.tls beside it/,
+    /adit\.url also needs one of adit\.http, adit\.tcp, adit\.tls/,
   )
 })
 

@@ -23,7 +23,7 @@ export async function dockerCommand(values: FlagValues, env: NodeJS.ProcessEnv &
   const engine = new ContainerEngine((typeof flag === 'string' ? flag : env.DOCKER_HOST) || undefined)
   await engine.list(AbortSignal.timeout(10_000)).catch((error) => {
     throw new CommandFailure(
-      `the container engine at ${engine.host} cannot be reached: ${describeNetworkError(error)}.\nIs it running, and may this user open its socket? Name another one with --docker-host or DOCKER_HOST.`,
+      `the container engine at ${engine.host} cannot be reached: ${describeNetworkError(error)}.\nIs it running, and may this user open its socket? Choose another engine with --docker-host or DOCKER_HOST.`,
     )
   })
   return runAgent({
@@ -81,7 +81,7 @@ function describeMissingKind(label: string): string {
   const known = [...flags, POLICY_LABEL]
   const nearest = known.includes(label) ? undefined : findNearest(label, [...KINDS, ...known])
   if (nearest !== undefined) return `there is no label ${PREFIX}${label}; did you mean ${PREFIX}${nearest}?`
-  return `${PREFIX}${label} needs one of ${KINDS.map((kind) => PREFIX + kind).join(', ')} beside it`
+  return `${PREFIX}${label} also needs one of ${KINDS.map((kind) => PREFIX + kind).join(', ')}`
 }
 
 /** A container in the network of the host has no address of its own. */

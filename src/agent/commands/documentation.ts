@@ -5,24 +5,24 @@ export const diagnosisErrors = {
   resolve: {
     code: 8000,
     cause: 'The name of the server, or `localhost`, cannot be resolved.',
-    next: 'Check its spelling in `connect_url`, the name servers of this machine and `dns_resolver_ips`; without `-4` or `-6` the other family may have an address.',
+    next: 'Check its spelling in `connect_url`, the name servers of this machine and `dns_resolver_ips`; if you use `-4` or `-6`, try without it.',
   },
   tcp: {
     code: 8002,
     cause:
-      'No TCP connection to the server or the proxy can be established: nothing listens there, or a firewall blocks it.',
+      'Cannot connect to the server or the proxy over TCP: nothing is listening there, or a firewall blocks it.',
     next: 'Check address and port, and whether the server runs.',
   },
   tls: {
     code: 8003,
     cause:
-      'TLS with the server fails: its certificate is not trusted, or the port does not belong to a server for agents.',
-    next: 'Set the authority of the server with `connect_cas`; if that is right, the connection is being intercepted. Otherwise check the port in `connect_url`.',
+      'TLS with the server fails: its certificate is not trusted, or the port is not the one for agents.',
+    next: 'Set the authority of the server with `connect_cas`, and check the port in `connect_url`; if both are right, the connection is being intercepted.',
   },
   protocol: {
     code: 8004,
-    cause: 'The server was reached, but no session was established; the sentence above the code says why.',
-    next: 'Do what the sentence says; errors of the server have a code of their own.',
+    cause: 'The server was reached, but no session was established; the message above the code says why.',
+    next: 'Follow the message; errors from the server have their own codes.',
   },
   resolveProxy: {
     code: 8005,

@@ -15,12 +15,12 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
   ],
   tls: [
     ['adit tls 443 --url tls://app.example.com', 'pass TLS through to the local service'],
-    ['adit tls 8080 --crt cert.pem --key key.pem', 'end TLS in the agent'],
+    ['adit tls 8080 --crt cert.pem --key key.pem', 'terminate TLS in the agent'],
   ],
   start: [
-    ['adit start web db', 'two tunnels of the configuration file'],
+    ['adit start web db', 'two tunnels from the configuration file'],
     ['adit start --all', 'all of them'],
-    ['adit start --none', 'none: tunnels are started by the local API'],
+    ['adit start --none', 'none; the local API starts tunnels'],
   ],
   tunnel: [['adit tunnel --label app=web 3000', 'serve the edges whose backend asks for app=web']],
   docker: [
@@ -45,7 +45,7 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
     ['adit config check', 'check the default file'],
     ['adit config check --config work.yml', 'check another one'],
   ],
-  'config reload': [['adit config reload', 'apply what changed in the file, without a break for the rest']],
+  'config reload': [['adit config reload', 'apply what changed in the file; other tunnels stay online']],
   'config edit': [['EDITOR=vim adit config edit', 'edit the default file with vim']],
   'config upgrade': [
     ['adit config upgrade --dry-run', 'print the file in the newest version'],
@@ -54,7 +54,7 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
   apply: [
     ['adit apply -f account.yml', 'print the plan, then make the account match the document'],
     ['adit apply -f account.yml --diff', 'print the plan alone'],
-    ['adit apply -f account.yml --prune', 'also delete what the document no longer holds'],
+    ['adit apply -f account.yml --prune', 'also delete what is no longer in the document'],
     ['adit apply --schema > account.schema.json', 'completion and checks in editors'],
   ],
   export: [['adit export > account.yml', 'write the account to a file, without secrets']],
@@ -70,12 +70,12 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
     ],
     [
       "adit policy test policy.yml --request 'GET https://app.example.com/' --client-ip 198.51.100.7 --signed-in-as ana@example.com",
-      'of a visitor who has signed in',
+      'from a signed-in visitor',
     ],
   ],
   'policy explain': [
-    ['adit policy explain policy.yml --har session.har --entry 3', 'the third request of an archive'],
-    ['adit policy explain policy.yml --capture airt_ID', "a request of the agent's inspector"],
+    ['adit policy explain policy.yml --har session.har --entry 3', 'the third request in an archive'],
+    ['adit policy explain policy.yml --capture airt_ID', "a request from the agent's inspector"],
   ],
   'policy from-edge': [
     ['adit policy from-edge edghts_ID > policy.yml', 'write the policy of an edge to a file'],
@@ -89,17 +89,17 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
   ],
   'service start': [['adit service start', 'start the installed service']],
   'service stop': [['adit service stop', 'stop it until the next boot']],
-  'service restart': [['adit service restart', 'use a changed configuration file']],
-  'service status': [['adit service status', 'say whether it runs; exit code 3 if not']],
+  'service restart': [['adit service restart', 'apply a changed configuration file']],
+  'service status': [['adit service status', 'show whether it is running; exit code 3 if not']],
   'service uninstall': [['adit service uninstall', 'stop it and remove it']],
   update: [
     ['adit update', 'install the newest version'],
-    ['adit update --channel beta', 'the newest one of another channel'],
+    ['adit update --channel beta', 'the newest version on another channel'],
   ],
   version: [['adit version', 'print the version']],
   completion: [
     ['source <(adit completion bash)', 'complete commands and flags in this shell'],
-    ['adit completion fish > ~/.config/fish/completions/adit.fish', 'in each new fish'],
+    ['adit completion fish > ~/.config/fish/completions/adit.fish', 'in every new fish shell'],
   ],
   credits: [['adit credits', 'print packages and licences']],
 }

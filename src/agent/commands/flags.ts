@@ -87,7 +87,7 @@ const UPSTREAM_TLS_FLAGS: readonly CommandFlag[] = [
     name: 'upstream-tls-verify-cas',
     kind: 'text',
     key: 'upstream_tls_verify_cas',
-    help: 'PEM file of authorities to verify it with',
+    help: 'PEM file of authorities to verify it against',
   },
 ]
 
@@ -99,7 +99,7 @@ const NAME_FLAGS: readonly CommandFlag[] = [
     name: 'mutual-tls-cas',
     kind: 'text',
     key: 'mutual_tls_cas',
-    help: "PEM file of authorities that must have issued the visitor's certificate",
+    help: 'require a visitor certificate from an authority in this PEM file',
   },
 ]
 
@@ -164,7 +164,7 @@ export const LABELLED_FLAGS: readonly CommandFlag[] = [
     name: 'label',
     kind: 'list',
     key: 'labels',
-    help: 'key=value the backends of an edge select by, may be repeated',
+    help: 'label as key=value that edge backends select by; may be repeated',
   },
   { name: 'name', kind: 'text', help: 'name of the tunnel in the local API (default "command_line")' },
   { name: 'metadata', kind: 'text', key: 'metadata', help: 'free text stored with the tunnel' },
@@ -180,7 +180,7 @@ export const LABELLED_FLAGS: readonly CommandFlag[] = [
     name: 'mutual-tls-cas',
     kind: 'text',
     key: 'mutual_tls_cas',
-    help: "PEM file of authorities that must have issued the visitor's certificate",
+    help: 'require a visitor certificate from an authority in this PEM file',
   },
   {
     name: 'host-header',

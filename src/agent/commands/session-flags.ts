@@ -33,19 +33,19 @@ export const SESSION_FLAGS: readonly CommandFlag[] = [
     kind: 'text',
     help: 'authtoken of the server (safer in a file: other users can see your command line)',
   },
-  { name: 'authtoken-file', kind: 'text', help: 'file that holds the authtoken' },
+  { name: 'authtoken-file', kind: 'text', help: 'file with the authtoken' },
   { name: 'connect-url', kind: 'text', help: 'host:port of the server; comma-separated for several' },
   { name: 'root-cas', kind: 'text', help: 'authorities to trust: a PEM file, "host" or "trusted"' },
   { name: 'web-addr', kind: 'text', help: 'address of the local API and inspector, or false' },
   {
     name: 'inspect-db-file',
     kind: 'text',
-    help: 'file that keeps captured requests over restarts (readable by you alone)',
+    help: 'file that keeps captured requests across restarts (readable only by you)',
   },
-  { name: 'update-url', kind: 'text', help: 'directory or URL updates come from' },
-  { name: 'update-key', kind: 'text', help: 'public key updates are signed with' },
+  { name: 'update-url', kind: 'text', help: 'directory or URL of updates' },
+  { name: 'update-key', kind: 'text', help: 'public key that verifies updates' },
   { name: 'output', kind: 'text', help: '"json" prints JSON instead of text' },
-  { name: 'region', kind: 'text', help: '', replacement: 'nothing; the server decides the region' },
+  { name: 'region', kind: 'text', help: '', replacement: 'no effect; the server decides the region' },
 ]
 
 /** The flag of the commands that print URLs for browsers. */

@@ -163,17 +163,18 @@ function selectSpecs(
 ): AgentTunnelSpec[] {
   if (values.none === 'true') {
     if (names.length > 0 || values.all === 'true')
-      throw new CommandFailure('--none starts no tunnel; leave the names and --all out')
+      throw new CommandFailure('--none starts no tunnel; omit the names and --all')
     return []
   }
   if (values.all === 'true') {
-    if (names.length > 0)
-      throw new CommandFailure('--all starts everything that is defined; leave either the names or --all out')
+    if (names.length > 0) throw new CommandFailure('--all starts everything; omit either the names or --all')
     if (available.size === 0) throw noDefinitionsFailure(config)
     return [...requireSpecs(available).values()]
   }
   if (names.length === 0)
-    throw new CommandFailure('say what to start: adit start NAME..., adit start --all or adit start --none')
+    throw new CommandFailure(
+      'nothing to start; use adit start NAME..., adit start --all or adit start --none',
+    )
   return names.map((name) => {
     const definition = available.get(name)
     if (definition && 'spec' in definition) return definition.spec

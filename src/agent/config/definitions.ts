@@ -96,8 +96,8 @@ export const tunnelShape = object(
   {
     bind_tls: 'it was renamed to "schemes" in version 2; run "adit config upgrade"',
     auth: 'it was renamed to "basic_auth" in version 2; run "adit config upgrade"',
-    upstream: 'it belongs to an endpoint; a tunnel says "addr"',
-    port: 'the local service is named by "addr"',
+    upstream: 'it is for endpoints; a tunnel has "addr"',
+    port: 'use "addr" for the local service',
   },
 )
 
@@ -131,8 +131,8 @@ export const endpointShape = object(
     }),
   },
   {
-    addr: 'an endpoint names the local service by "upstream: url:"',
-    proto: 'an endpoint names its protocol in "url"',
+    addr: 'an endpoint sets the local service with "upstream: url:"',
+    proto: 'the protocol of an endpoint is part of its "url"',
   },
 )
 

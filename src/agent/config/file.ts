@@ -123,7 +123,7 @@ export function parseConfig(path: string, source: string): ConfigFile {
     throw new ConfigError([
       `${path} line ${line}: version must be 2 or 3, not ${JSON.stringify(version)}`,
       version === '1'
-        ? `Bring it to version 3 with: adit config upgrade --config ${path}`
+        ? `Upgrade it to version 3 with: adit config upgrade --config ${path}`
         : `Correct it with: adit config edit --config ${path}`,
     ])
   }

@@ -70,8 +70,8 @@ export const version2 = object(
   {
     connect_url: 'version 2 files call it "server_addr"',
     connect_cas: 'version 2 files call it "root_cas"',
-    agent: 'it belongs to version 3; run "adit config upgrade"',
-    endpoints: 'it belongs to version 3; run "adit config upgrade"',
+    agent: 'it needs version 3; run "adit config upgrade"',
+    endpoints: 'it needs version 3; run "adit config upgrade"',
     http_proxy: 'it was renamed to "proxy_url" in version 2',
     socks5_proxy: 'it was renamed to "proxy_url" in version 2',
     update: 'it was renamed to "update_check" in version 2',
@@ -94,8 +94,8 @@ export const version3 = object(
     ...Object.fromEntries(
       Object.keys(agentKeys).map((key) => [key, 'in version 3 it belongs under "agent:"']),
     ),
-    server_addr: 'version 3 files say "connect_url" under "agent:"',
-    root_cas: 'version 3 files say "connect_cas" under "agent:"',
+    server_addr: 'version 3 files have "connect_url" under "agent:"',
+    root_cas: 'version 3 files have "connect_cas" under "agent:"',
     region: 'version 3 has no regions; remove the line',
   },
 )

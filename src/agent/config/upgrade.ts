@@ -66,7 +66,7 @@ function upgradeText(path: string, source: string, from: number, to: 2 | 3): str
   if (from < 3 && to === 3) text = toVersion3(path, text)
   if (from < to && !isEquivalent(original, path, text)) {
     throw new ConfigError([
-      `${path} is written in a way that cannot be upgraded safely; nothing was changed. Rewrite it by hand`,
+      `${path} cannot be upgraded safely because of how it is written; nothing was changed. Edit it by hand`,
     ])
   }
   return text

@@ -124,10 +124,7 @@ test('a key that cannot be set without touching others is left to the user', () 
   const before = 'version: 3\nagent: &a\n  authtoken: [x]\n'
   const path = createPath(before)
 
-  assert.throws(
-    () => saveKey(path, 'authtoken', 'T'),
-    /nothing was written. Set agent.authtoken in it by hand/,
-  )
+  assert.throws(() => saveKey(path, 'authtoken', 'T'), /nothing was changed. Set agent.authtoken by hand/)
   assert.equal(readFileSync(path, 'utf8'), before)
 })
 

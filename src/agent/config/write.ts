@@ -62,7 +62,7 @@ function withKey(path: string, source: string, key: WritableKey, value: string):
   const content = keyEdit && applyEdits(source, [...edits, keyEdit])
   if (content === undefined || !changesOnly(path, document, content, keyPath, value)) {
     throw new ConfigError([
-      `${path} is written in a way that cannot be changed safely; nothing was written. Set ${keyPath.join('.')} in it by hand`,
+      `${path} cannot be changed safely because of how it is written; nothing was changed. Set ${keyPath.join('.')} by hand`,
     ])
   }
   return content

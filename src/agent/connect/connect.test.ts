@@ -262,8 +262,8 @@ test('an unreadable revocation list is reported with its key', async (t) => {
   const rejects = (crl: string, message: RegExp) =>
     assert.rejects(dialServer(location, { ...dial, crl }), message)
 
-  await rejects('/none.pem', /revoked certificates \/none\.pem: no such file; correct crl_url/)
-  await rejects('/', /revoked certificates \/: it is a directory; correct crl_url/)
+  await rejects('/none.pem', /certificate revocation list \/none\.pem: no such file; correct crl_url/)
+  await rejects('/', /certificate revocation list \/: it is a directory; correct crl_url/)
   await rejects(`http://127.0.0.1:${port}/a.crl`, /a\.crl: nothing listens there .*correct crl_url/)
 })
 

@@ -124,7 +124,7 @@ async function withTimeout<T>(
       const seconds = settings.timeoutMs / 1000
       throw new Error(
         hop.inTlsHandshake
-          ? `${label} accepts connections, but did not answer with TLS within ${seconds} s; ${hop.peer.notForAgents ?? NOT_FOR_AGENTS}`
+          ? `${label} accepted the connection but did not answer with TLS within ${seconds} s; ${hop.peer.notForAgents ?? NOT_FOR_AGENTS}`
           : `${label} did not answer within ${seconds} s`,
         { cause: error },
       )
@@ -156,7 +156,7 @@ async function connectPeer(
   const resolved = addresses.map((address) => ({ address, family: isIP(address) }))
   const candidates = resolved.filter((each) => family === undefined || each.family === family)
   const [first] = candidates
-  if (first === undefined) throw new Error(`${host} has no address of the family IPv${family}`)
+  if (first === undefined) throw new Error(`${host} has no IPv${family} address`)
   return new Promise((resolve, reject) => {
     const socket = connectTcp({
       host,
@@ -250,7 +250,7 @@ export function checkCrlFile(source: string): void {
 const isRemoteCrl = (source: string) => /^https?:/.test(source)
 
 const crlMessage = (source: string, detail: string) =>
-  `cannot read the list of revoked certificates ${source}: ${detail}; correct crl_url, or set crl_noverify to skip the check`
+  `cannot read the certificate revocation list ${source}: ${detail}; correct crl_url, or set crl_noverify to skip the check`
 
 async function readCrl(source: string, signal: AbortSignal): Promise<Buffer | string> {
   const remote = isRemoteCrl(source)
@@ -308,15 +308,15 @@ const UNTRUSTED_REASONS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'it has expired',
   CERT_NOT_YET_VALID: 'it is not valid yet',
   CERT_REVOKED: 'it was revoked',
-  CERT_SIGNATURE_FAILURE: 'its signature is wrong',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is signed by itself',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its authority is not one that this machine knows',
+  CERT_SIGNATURE_FAILURE: 'its signature is invalid',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its authority is unknown to this machine',
 }
 
 /** Why a certificate is not trusted, in place of the text of the TLS library. */
 function describeUntrusted({ code = '', message }: NodeJS.ErrnoException, host: string): string {
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `it is not for the name ${host}`
-  if (code.startsWith('UNABLE_TO_')) return 'its authority is not one that this machine knows'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `it is not valid for ${host}`
+  if (code.startsWith('UNABLE_TO_')) return 'its authority is unknown to this machine'
   return UNTRUSTED_REASONS[code] ?? message
 }
 
@@ -327,7 +327,7 @@ function adviseUntrusted(
 ): string {
   if (code !== 'CERT_HAS_EXPIRED' && code !== 'CERT_NOT_YET_VALID') {
     const nameAuthority =
-      'Name the authority of the server with --root-cas FILE or the key connect_cas; a server without a public certificate keeps it as ca.pem in its data directory.'
+      'Set the authority of the server with --root-cas FILE or the key connect_cas; a server without a public certificate keeps it as ca.pem in its data directory.'
     const name = findAgentName(certificateNames, host)
     return name === undefined
       ? nameAuthority
@@ -392,7 +392,7 @@ function explainProxy(error: NodeJS.ErrnoException, host: string, label: string)
   if (error instanceof ConfigError) return error
   if (UNTRUSTED_CODES.has(error.code ?? '')) {
     return new UntrustedServer(
-      `The certificate of ${label} is not trusted: ${describeUntrusted(error, host)}.\nName a file with its authority in the variable NODE_EXTRA_CA_CERTS.`,
+      `The certificate of ${label} is not trusted: ${describeUntrusted(error, host)}.\nSet NODE_EXTRA_CA_CERTS to a PEM file with its authority.`,
       { cause: error },
     )
   }

@@ -169,7 +169,7 @@ async function connectSocks(
       Buffer.concat([Buffer.from([1, user.length]), user, Buffer.from([password.length]), password]),
     )
     const [, status] = await reader.readBytes(2)
-    if (status !== 0) throw new Error('it refused the user name or password')
+    if (status !== 0) throw new Error('it rejected the user name or password')
   } else if (method !== 0) throw new Error('it accepts none of the offered authentication methods')
 
   const name = Buffer.from(host)

@@ -58,7 +58,7 @@ async function checkIssuer(issuer: string): Promise<FirstProblem | undefined> {
   return {
     message: 'the OpenID issuer does not answer this machine',
     fields: { issuer, err: reason },
-    hint: `The OpenID issuer ${issuer} does not answer this machine: ${reason}. Visitors can sign in only if the server can reach it.`,
+    hint: `The OpenID issuer ${issuer} cannot be reached from this machine: ${reason}. Visitors can sign in only if the server can reach it.`,
   }
 }
 

@@ -30,7 +30,7 @@ export function parsePublicUrl(url: string, defaultScheme: 'http' | 'https' = 'h
   const [, host, port] = authority
   if (scheme === 'tcp') {
     if (port === undefined)
-      throw new SpecError('url', `the url "${url}" needs a port, or say only "tcp://" for any address`)
+      throw new SpecError('url', `the url "${url}" needs a port; use just "tcp://" for any address`)
     return { scheme, hasScheme, host, hostport: rest }
   }
   // The server knows its ports: a URL that it printed is accepted, and a port that it does not serve rejected there.

@@ -87,6 +87,6 @@ export function describeReload(result: ReloadResult): string[] {
     ...failed.map(({ name, err }) => `"${name}" could not be started: ${err}`),
     ...(restart.length === 0
       ? []
-      : [`These settings take effect when the agent starts again: ${restart.join(', ')}`]),
+      : [`These settings take effect after a restart of the agent: ${restart.join(', ')}`]),
   ]
 }

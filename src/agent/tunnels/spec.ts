@@ -193,7 +193,7 @@ export function toEndpointSpec(definition: EndpointDefinition): AgentTunnelSpec 
 function completeUpstreamUrl(url: string, kind: AgentTunnelSpec['kind']): string {
   if (url === 'http://' || url === 'https://') return `${url}localhost`
   if (/^(tcp|tls):\/\/$/.test(url))
-    throw new SpecError('upstream', `"upstream.url" of a ${kind} endpoint needs host and port`)
+    throw new SpecError('upstream', `"upstream.url" of a ${kind} endpoint needs a host and port`)
   return url
 }
 
@@ -352,7 +352,7 @@ function resolveTrafficPolicy({
   if ([traffic_policy, traffic_policy_file, policy].filter((each) => each !== undefined).length > 1) {
     throw new SpecError(
       'traffic_policy',
-      'give the policy once: "traffic_policy", "traffic_policy_file" or "policy"',
+      'set only one of "traffic_policy", "traffic_policy_file" or "policy"',
     )
   }
   if (traffic_policy_file !== undefined) return readOptionFile('traffic_policy_file', traffic_policy_file)

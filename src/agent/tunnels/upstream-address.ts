@@ -104,7 +104,8 @@ function parseHostAndPort(text: string, address: string, fallback: number | unde
 
 function parsePort(digits: string, address: string): number {
   const port = Number(digits)
-  if (port < 1 || port > 65535) throw new AddressError(`"${address}": a port is a number from 1 to 65535`)
+  if (port < 1 || port > 65535)
+    throw new AddressError(`"${address}": the port must be a number from 1 to 65535`)
   return port
 }
 

@@ -69,7 +69,7 @@ async function checkPackage(root: string, packageDir: string, version: string): 
     throw new Error(`the archive holds version ${candidate.version}, not ${version}`)
   await access(join(packageDir, PROGRAM)).catch(() => {
     throw new Error(
-      `the archive holds no built program (${PROGRAM}); publish what \`npm run packages\` makes`,
+      `the archive holds no built program (${PROGRAM}); publish what \`npm run packages\` builds`,
     )
   })
   const requiredNode = candidate.engines?.node.replace('>=', '') ?? '0.0.0'

@@ -110,11 +110,11 @@ export class Updater {
     const { url, key } = this.#settings
     if (url === undefined)
       throw new UpdateRejected(
-        'no update is available: no update channel is configured; name one with --update-url or the key update_url',
+        'no update is available: no update channel is configured; set one with --update-url or the key update_url',
       )
     if (key === undefined)
       throw new UpdateRejected(
-        'no update is available: no key to check it with is configured; name one with --update-key or the key update_key',
+        'no update is available: no key to verify it is configured; set one with --update-key or the key update_key',
       )
     const channel = openChannel(url, this.#settings.channel)
     const [bytes, signature] = await Promise.all([
