@@ -46,7 +46,7 @@ Examples
   ADIT_DATABASE_URL=postgres://adit:…@localhost/adit adit server
   adit server backup --help                           more about a command
 
-An address with port 0 means any free port; false switches that listener off.
+Port 0 means any free port; false switches a listener off.
 `
 }
 
@@ -66,7 +66,7 @@ Usage
 
 Examples
 ${examples.map((line) => `  ${line}\n`).join('')}
-It finds the server's state by the flags of the server, mostly --data-dir and --database-url: adit server --help
+The flags of the server, such as --data-dir and --database-url, locate its state: adit server --help
 `
 }
 
@@ -84,7 +84,7 @@ function formatWelcome(
       : [
           '',
           `Adit has started, but is not ready. ${notReady}`,
-          'Until it is, edges and agents use the last known configuration; calls of the API that need the database respond with 503.',
+          'Until it is, edges and agents use the last known configuration; API calls that need the database return 503.',
           'Then, in another terminal, give a local service a public URL:',
         ]
   // The agent looks for a server in the default directory.
@@ -113,14 +113,14 @@ function formatFirstStart(
 ): string[] {
   if (!isTerminalOutput())
     return [
-      `API key and authtoken: ${join(dataDir, 'credentials.json')}, which its owner alone can read`,
+      `API key and authtoken: ${join(dataDir, 'credentials.json')}, readable only by its owner`,
       `To sign in to ${dashboard_url} as ${account.email}, print a link that sets the password:`,
       `  adit server admin-link --domain ${domain} --data-dir ${dataDir}`,
     ]
   // On a local domain a password is printed; on a public one a link that works once, from any machine.
   if (link !== undefined)
     return [
-      'Set the password of the dashboard with this link, which works once, within 24 hours:',
+      'Set your dashboard password with this link, which works once, within 24 hours:',
       `  ${link.reveal()}`,
       'adit server admin-link prints another.',
     ]
@@ -128,7 +128,7 @@ function formatFirstStart(
     `Sign in to the dashboard at ${dashboard_url} with`,
     `  Email       ${account.email}`,
     `  Password    ${account.password.reveal()}`,
-    'The password is shown this once and stored nowhere; "adit server user password" sets another.',
+    'The password is shown only this once and stored nowhere; "adit server user password" sets another.',
   ]
 }
 
@@ -246,7 +246,7 @@ function enforceStopTimeout(progress: { readonly started: boolean }): void {
   for (const name of STOP_SIGNALS) process.once(name, killProcess)
   const timeoutMs = progress.started ? STOP_TIMEOUT_MS : START_STOP_TIMEOUT_MS
   setTimeout(() => {
-    process.stderr.write(`ERROR:  not everything had ended ${timeoutMs / 1000} seconds after the signal.\n`)
+    process.stderr.write(`ERROR:  not everything had stopped ${timeoutMs / 1000} seconds after the signal.\n`)
     if (progress.started) process.exit(1)
     else killProcess()
   }, timeoutMs).unref()

@@ -99,7 +99,7 @@ export async function importIpData(
   const others = (await files.list()).filter((file) => file.name !== name)
   if (others.reduce((sum, { size }) => sum + size, compiled.length) > MAX_TOTAL_BYTES)
     throw new CommandFailure(
-      `All IP data together may have ${MAX_TOTAL_BYTES / 1024 / 1024} MiB. Remove a file first: adit server ipdata remove NAME.`,
+      `IP data is limited to ${MAX_TOTAL_BYTES / 1024 / 1024} MiB in total. Remove a file first: adit server ipdata remove NAME.`,
     )
   await files.put(name, compiled, clock.now())
   return `${name} is imported; every node uses it within ${POLL_MS / 1000} seconds.`

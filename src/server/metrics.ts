@@ -51,7 +51,7 @@ export function registerPlatformMetrics(
   })
   const certificates: Gauge<'state'> = new Gauge({
     name: 'adit_certificates',
-    help: 'Certificates, the private root and its own not counted: valid, or expired.',
+    help: 'Certificates, valid or expired, without the private root and those it issued.',
     labelNames: ['state'],
     registers: [registry],
     collect() {
@@ -62,7 +62,7 @@ export function registerPlatformMetrics(
   })
   const nextExpiry: Gauge = new Gauge({
     name: 'adit_certificate_expiry_seconds',
-    help: 'Time until the first valid certificate expires; absent without any.',
+    help: 'Time until the next certificate expires; absent if none is valid.',
     registers: [registry],
     collect() {
       const left = parts.expiries().map((expiry) => expiry - parts.now())
@@ -97,7 +97,7 @@ export function registerPlatformMetrics(
   })
   const lost = new Counter({
     name: 'adit_lost_revisions_total',
-    help: 'Revisions of the database that this process had seen and that are gone.',
+    help: 'Revisions of the database that this process had seen and that no longer exist.',
     registers: [registry],
   })
   parts.lostRevisions((revisions) => lost.inc(revisions))
@@ -107,7 +107,7 @@ export function registerPlatformMetrics(
 function registerTraffic(registry: Registry, { traffic }: Pick<Edge, 'traffic'>): void {
   const responses: Counter<'account' | 'class'> = new Counter({
     name: 'adit_responses_total',
-    help: 'Responses of each class of status to visitors, since the start.',
+    help: 'Responses to visitors by class of status, since the start.',
     labelNames: ['account', 'class'],
     registers: [registry],
     collect() {
@@ -161,7 +161,7 @@ function responseTimes(traffic: Edge['traffic']): Metric {
         ]
       },
     )
-  const help = 'How long visitors waited for the head of a response.'
+  const help = 'How long visitors waited for response headers.'
   return {
     name,
     get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() }),

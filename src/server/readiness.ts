@@ -31,7 +31,7 @@ export function createReadiness(
       const peer = this.splitFrom()
       if (peer !== undefined)
         throw new Error(
-          `The node ${peer} uses another database than this one: end the one of both that must not go on.`,
+          `The node ${peer} uses a different database: stop the one of the two that should not continue.`,
         )
       await store.check()
       await store.checkWritable()

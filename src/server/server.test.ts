@@ -284,7 +284,7 @@ test('an account created on the command line gets its own keys', async () => {
   assert.match(invalid.stderr, /"ops" is not an email address/)
   const again = await command('account', 'create', 'team')
   assert.equal(again.code, 1)
-  assert.match(again.stderr, /There is an account called team already/)
+  assert.match(again.stderr, /An account named team already exists/)
 })
 
 test('an account created in a terminal is described, with what to do next', async (t) => {

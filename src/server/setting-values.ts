@@ -20,7 +20,7 @@ export function parseListenAddress(text: string, flag: string): ListenerAddress 
   const port = Number(match?.[3])
   if (match === null || port > 65_535)
     throw new CommandFailure(
-      `--${flag} is "${text}"; write host:port such as 127.0.0.1:4080, port 0 for any free port, or false to switch it off.`,
+      `--${flag} must be host:port such as 127.0.0.1:4080 (port 0 for any free port), or false to switch it off, not "${text}".`,
     )
   return { host: match[1] ?? match[2]!, port }
 }
@@ -29,7 +29,7 @@ export function parseListenAddress(text: string, flag: string): ListenerAddress 
 export function parseDialAddress(text: string, flag: string): string | undefined {
   if (text === '') return undefined
   if (parseHostPort(text)?.port === undefined)
-    throw new CommandFailure(`--${flag} is "${text}"; write host:port such as 10.0.0.5:4444.`)
+    throw new CommandFailure(`--${flag} must be host:port such as 10.0.0.5:4444, not "${text}".`)
   return text
 }
 
@@ -38,7 +38,7 @@ export function parsePortRange(text: string, flag: string): readonly [number, nu
   const [, from, to] = /^([0-9]{1,5})-([0-9]{1,5})$/.exec(text) ?? []
   const range = [Number(from), Number(to)] as const
   if (from === undefined || range[0] < 1 || range[1] > 65_535 || range[0] > range[1])
-    throw new CommandFailure(`--${flag} is "${text}"; write a range of ports such as 20000-20999.`)
+    throw new CommandFailure(`--${flag} must be a port range such as 20000-20999, not "${text}".`)
   return range
 }
 
@@ -47,13 +47,13 @@ export function parsePort(text: string, flag: string): number | undefined {
   if (text === '') return undefined
   const number = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0
   if (number < 1 || number > 65_535)
-    throw new CommandFailure(`--${flag} is "${text}"; write a port from 1 to 65535.`)
+    throw new CommandFailure(`--${flag} must be a port from 1 to 65535, not "${text}".`)
   return number
 }
 
 /** A whole number. */
 export function parseInteger(text: string, flag: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) throw new CommandFailure(`--${flag} is "${text}"; write a whole number.`)
+  if (!/^[0-9]{1,9}$/.test(text)) throw new CommandFailure(`--${flag} must be a whole number, not "${text}".`)
   return Number(text)
 }
 
@@ -65,7 +65,7 @@ export function parseDuration(text: string, flag: string): number {
   const unitMs = Number(count) === 0 ? 0 : UNIT_MS[unit]
   if (count === undefined || unitMs === undefined)
     throw new CommandFailure(
-      `--${flag} is "${text}"; write a number with s, m, h or d after it, such as 24h, or 0.`,
+      `--${flag} must be a duration in s, m, h or d, such as 24h, or 0, not "${text}".`,
     )
   return Number(count) * unitMs
 }
@@ -83,7 +83,7 @@ export function parseHttpUrl(text: string, flag: string): string | undefined {
   if (text === '') return undefined
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new CommandFailure(`--${flag} is "${text}"; write an http or https address.`)
+    throw new CommandFailure(`--${flag} must be an http or https address, not "${text}".`)
   return text.replace(/\/+$/, '')
 }
 
@@ -105,7 +105,7 @@ export function parseRanges(text: string, flag: string): AddressFilter {
 /** `true` or `false`. */
 export function parseBoolean(text: string, flag: string): boolean {
   if (text !== 'true' && text !== 'false')
-    throw new CommandFailure(`--${flag} is "${text}"; write true or false.`)
+    throw new CommandFailure(`--${flag} must be true or false, not "${text}".`)
   return text === 'true'
 }
 

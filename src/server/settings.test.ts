@@ -52,24 +52,24 @@ test('an invalid setting is rejected with one sentence that names it', () => {
     [['stray'], {}, /"stray" is not a flag/],
     [['--domain'], {}, /--domain needs a value/],
     [['--domain', 'a..b'], {}, /empty label/],
-    [['--api-addr', 'localhost'], {}, /--api-addr is "localhost"/],
+    [['--api-addr', 'localhost'], {}, /--api-addr must be .*, not "localhost"/],
     [['--api-addr', 'localhost:70000'], {}, /--api-addr/],
     [['--tcp-ports', '9-5'], {}, /--tcp-ports/],
-    [['--peer-advertise', 'here'], {}, /--peer-advertise is "here"/],
-    [['--agent-public-addr', 'here'], {}, /--agent-public-addr is "here"/],
-    [['--region', 'moon'], {}, /--region is "moon"/],
-    [['--tls-cert', 'tls.pem'], {}, /--tls-cert and --tls-key belong together/],
-    [[], { ADIT_TLS_KEY: 'tls.key' }, /--tls-cert and --tls-key belong together/],
+    [['--peer-advertise', 'here'], {}, /--peer-advertise must be .*, not "here"/],
+    [['--agent-public-addr', 'here'], {}, /--agent-public-addr must be .*, not "here"/],
+    [['--region', 'moon'], {}, /--region must be .*, not "moon"/],
+    [['--tls-cert', 'tls.pem'], {}, /--tls-cert and --tls-key must be set together/],
+    [[], { ADIT_TLS_KEY: 'tls.key' }, /--tls-cert and --tls-key must be set together/],
     [['--roles', 'api,cook'], {}, /--roles/],
     [['--database-url', 'mysql://x'], {}, /postgres:\/\//],
     [['--database-url', 'postgres://me:CANARY@127.0.0.1:99999/db'], {}, /^(?!.*CANARY).*cannot be read/],
     [['--database-url', 'postgres://me:CANARY@[x/db'], {}, /^(?!.*CANARY).*cannot be read/],
     [['--trusted-proxies', '10.0.0.1/8'], {}, /--trusted-proxies: .*lowest address/],
-    [['--trusted-proxies', '10.0.0.0/8,::/0'], {}, /::\/0 would let every visitor claim any address/],
-    [['--forwarded-header', 'cf-connecting-ip'], {}, /--forwarded-header is "cf-connecting-ip"/],
-    [['--proxy-protocol', 'http,dns'], {}, /there is no listener "dns"; write some of http,https,tcp/],
+    [['--trusted-proxies', '10.0.0.0/8,::/0'], {}, /::\/0 would let any visitor claim any address/],
+    [['--forwarded-header', 'cf-connecting-ip'], {}, /--forwarded-header must be .*, not "cf-connecting-ip"/],
+    [['--proxy-protocol', 'http,dns'], {}, /there is no listener "dns"; use one or more of http,https,tcp/],
     [['--proxy-protocol', 'http'], {}, /--proxy-protocol needs --trusted-proxies/],
-    [['--dns-provider', 'godaddy'], {}, /--dns-provider is "godaddy"; write one of cloudflare, digitalocean/],
+    [['--dns-provider', 'godaddy'], {}, /--dns-provider must be one of cloudflare, digitalocean/],
     [['--dns-credentials', '/etc/x'], {}, /--dns-credentials needs --dns-provider/],
     [[], { ADIT_DOMANE: 'x' }, /There is no setting ADIT_DOMANE/],
   ]
@@ -91,7 +91,7 @@ test('a mistake on the command line is answered with these exact sentences', () 
     [['-x'], `"-x" is not a flag of adit server. ${help}`],
     [['--domain'], '--domain needs a value.'],
     [['--domain='], '--domain: a domain name is needed.'],
-    [['--log-level', 'loud'], '--log-level is "loud"; write error, warn, info or debug.'],
+    [['--log-level', 'loud'], '--log-level must be error, warn, info or debug, not "loud".'],
     [['--domain', 'a.example', '--roles'], '--roles needs a value.'],
   ] as const)
     assert.throws(() => readSettings(args, {}), { message: sentence })
@@ -123,7 +123,7 @@ test('a duration is a number with its unit, or 0', () => {
     [0, 90_000, 900_000, 86_400_000, 604_800_000],
   )
   for (const wrong of ['24', '1w', '-1h', 'soon'])
-    assert.throws(() => cooldown(wrong), /--name-cooldown is ".+"; write a number with s, m, h or d/)
+    assert.throws(() => cooldown(wrong), /--name-cooldown must be a duration in s, m, h or d/)
 })
 
 test('the URL of the database may be in a file, and a password in a flag is warned of', async () => {

@@ -77,7 +77,7 @@ const definitions = {
   dataDir: defineSetting(
     'data-dir',
     'DIR',
-    'where all state is kept',
+    'directory for all state',
     (environment) =>
       join(environment.XDG_DATA_HOME || join(environment.HOME || homedir(), '.local', 'share'), 'adit'),
     (text) => resolve(text),
@@ -85,7 +85,7 @@ const definitions = {
   databaseUrl: defineSetting(
     'database-url',
     'URL',
-    'postgres://… ; SQLite in the data directory when unset; a password belongs in the variable or a file',
+    'postgres://… ; SQLite in the data directory when unset; put a password in the variable or a file',
     '',
     (text, flag) => {
       if (text !== '' && !/^postgres(ql)?:\/\//.test(text))
@@ -103,7 +103,7 @@ const definitions = {
   databaseUrlFile: defineSetting(
     'database-url-file',
     'FILE',
-    'file with the database URL, which then is in no list of processes',
+    'file with the database URL, which keeps it out of process lists',
     '',
     parseOptionalPath,
   ),
@@ -117,42 +117,42 @@ const definitions = {
   probeAddr: defineSetting(
     'probe-addr',
     'HOST:PORT',
-    '/healthz and /readyz on a listener of their own',
+    'separate listener for /healthz and /readyz',
     'false',
     parseListenAddress,
   ),
   downloads: defineSetting(
     'downloads',
     'BOOL',
-    'hand out agents at /install.sh and /download of the domain and the dashboard',
+    'offer agent downloads at /install.sh and /download of the domain and the dashboard',
     'true',
     parseBoolean,
   ),
   publicReadyz: defineSetting(
     'public-readyz',
     'BOOL',
-    '/readyz on the public HTTP port too, for hosts without an endpoint: for balancers that check there',
+    'also serve /readyz on the public HTTP port, for load balancers, on hosts without an endpoint',
     'false',
     parseBoolean,
   ),
   sharedSources: defineSetting(
     'shared-sources',
     'LIST',
-    'addresses and CIDR ranges that many clients come from, such as load balancers: no per-source limits',
+    'addresses and CIDR ranges shared by many clients, such as load balancers: no per-source limits',
     '',
     parseRanges,
   ),
   trustedProxies: defineSetting(
     'trusted-proxies',
     'LIST',
-    'addresses and CIDR ranges of proxies in front of this server that are trusted to name the client',
+    'addresses and CIDR ranges of proxies in front of this server that are trusted to report the client',
     '',
     (text, flag) => {
       if (text === '') return undefined
       const whole = parseList(text).find((range) => /\/0+$/.test(range))
       if (whole !== undefined)
         throw new CommandFailure(
-          `--${flag}: ${whole} would let every visitor claim any address; list the addresses of the proxies.`,
+          `--${flag}: ${whole} would let any visitor claim any address; list only the addresses of the proxies.`,
         )
       return parseRanges(text, flag)
     },
@@ -160,12 +160,12 @@ const definitions = {
   forwardedHeader: defineSetting(
     'forwarded-header',
     'NAME',
-    `header in which trusted proxies name the client: ${CLIENT_FIELDS.join(', ')}`,
+    `header in which trusted proxies report the client: ${CLIENT_FIELDS.join(', ')}`,
     CLIENT_FIELDS[0],
     (text, flag) => {
       const field = CLIENT_FIELDS.find((name) => name === text.toLowerCase())
       if (field === undefined)
-        throw new CommandFailure(`--${flag} is "${text}"; write one of ${CLIENT_FIELDS.join(', ')}.`)
+        throw new CommandFailure(`--${flag} must be one of ${CLIENT_FIELDS.join(', ')}, not "${text}".`)
       return field
     },
   ),
@@ -179,7 +179,7 @@ const definitions = {
       const unknown = names.find((word) => !(PROXY_PROTOCOL_LISTENERS as readonly string[]).includes(word))
       if (unknown !== undefined)
         throw new CommandFailure(
-          `--${flag}: there is no listener "${unknown}"; write some of ${PROXY_PROTOCOL_LISTENERS.join(',')}.`,
+          `--${flag}: there is no listener "${unknown}"; use one or more of ${PROXY_PROTOCOL_LISTENERS.join(',')}.`,
         )
       return new Set(names as ProxyProtocolListener[])
     },
@@ -201,7 +201,7 @@ const definitions = {
       const unknown = names.find((word) => !(PLATFORM_HOSTS as readonly string[]).includes(word))
       if (unknown !== undefined)
         throw new CommandFailure(
-          `--${flag} is "${text}"; write ${PLATFORM_HOSTS.join(',')}, one of them, or false.`,
+          `--${flag} must be ${PLATFORM_HOSTS.join(',')}, one of them, or false, not "${text}".`,
         )
       return new Set(names as PlatformHost[])
     },
@@ -223,14 +223,14 @@ const definitions = {
   responseTimeout: defineSetting(
     'response-timeout',
     'DURATION',
-    'how long a request waits while neither side sends a byte; 0 for no limit; policies can set another',
+    'how long a request waits while neither side sends a byte; 0 for no limit; policies can override it',
     '5m',
     parseDuration,
   ),
   upgradeTimeout: defineSetting(
     'upgrade-timeout',
     'DURATION',
-    'how long `adit server upgrade` waits until the new release serves; 0 for no limit',
+    'how long `adit server upgrade` waits for the new release to be ready; 0 for no limit',
     '60s',
     parseDuration,
   ),
@@ -315,7 +315,7 @@ const definitions = {
   dnsResolver: defineSetting(
     'dns-resolver',
     'LIST',
-    "servers that look up users' domains; those of the machine when unset",
+    "DNS resolvers for users' domains; those of the machine when unset",
     '',
     parseList,
   ),
@@ -341,7 +341,7 @@ const definitions = {
   ),
   region: defineSetting('region', 'NAME', `one of ${REGIONS.join(', ')}`, 'us', (text, flag) => {
     if (!(REGIONS as readonly string[]).includes(text))
-      throw new CommandFailure(`--${flag} is "${text}"; write one of ${REGIONS.join(', ')}.`)
+      throw new CommandFailure(`--${flag} must be one of ${REGIONS.join(', ')}, not "${text}".`)
     return text
   }),
   masterKeyFile: defineSetting(
@@ -354,7 +354,7 @@ const definitions = {
   tlsCert: defineSetting(
     'tls-cert',
     'FILE',
-    'certificate chain for the domain and *.<domain>, in PEM, instead of an automatic one; read again when it changes',
+    'certificate chain for the domain and *.<domain>, in PEM, instead of an automatic one; reloaded when it changes',
     '',
     parseOptionalPath,
   ),
@@ -383,7 +383,7 @@ const definitions = {
       if (text === '') return undefined
       const provider = DNS_PROVIDERS.find((name) => name === text.toLowerCase())
       if (provider === undefined)
-        throw new CommandFailure(`--${flag} is "${text}"; write one of ${DNS_PROVIDERS.join(', ')}.`)
+        throw new CommandFailure(`--${flag} must be one of ${DNS_PROVIDERS.join(', ')}, not "${text}".`)
       return provider
     },
   ),
@@ -404,14 +404,14 @@ const definitions = {
   outboundCa: defineSetting(
     'outbound-ca',
     'FILE',
-    'authorities in PEM that outbound calls trust beside the public ones, such as that of your identity provider',
+    'authorities in PEM that outbound calls also trust, such as that of your identity provider',
     '',
     parseOptionalPath,
   ),
   oauthEndpoints: defineSetting(
     'oauth-endpoints',
     'FILE',
-    'JSON with other addresses for OAuth providers',
+    'JSON file with other addresses for OAuth providers',
     '',
     parseOptionalPath,
   ),
@@ -424,30 +424,30 @@ const definitions = {
       const names = parseList(text)
       const unknown = names.find((word) => !(ROLES as readonly string[]).includes(word))
       if (unknown !== undefined || names.length === 0)
-        throw new CommandFailure(`--${flag} is "${text}"; write some of ${ROLES.join(',')}.`)
+        throw new CommandFailure(`--${flag} must be one or more of ${ROLES.join(',')}, not "${text}".`)
       return new Set(names as RoleName[])
     },
   ),
   workers: defineSetting(
     'workers',
     'N',
-    'processes that carry the traffic and share the public ports; auto: one for each core; 1: no process of their own',
+    'processes that carry the traffic and share the public ports; auto: one per core; 1: no separate process',
     'auto',
     (text, flag) => {
       if (text === 'auto') return automaticWorkers()
       const count = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0
       if (count < 1 || count > MAX_WORKERS)
-        throw new CommandFailure(`--${flag} is "${text}"; write auto or a number from 1 to ${MAX_WORKERS}.`)
-      if (count > 1 && process.platform !== 'linux')
         throw new CommandFailure(
-          `--${flag} is "${text}"; on this system only 1 is possible: workers need Linux.`,
+          `--${flag} must be auto or a number from 1 to ${MAX_WORKERS}, not "${text}".`,
         )
+      if (count > 1 && process.platform !== 'linux')
+        throw new CommandFailure(`--${flag} can only be 1 on this system, not "${text}": workers need Linux.`)
       return count
     },
   ),
   logLevel: defineSetting('log-level', 'LEVEL', 'error, warn, info or debug', 'info', (text, flag) => {
     if (!['error', 'warn', 'info', 'debug', 'silent'].includes(text))
-      throw new CommandFailure(`--${flag} is "${text}"; write error, warn, info or debug.`)
+      throw new CommandFailure(`--${flag} must be error, warn, info or debug, not "${text}".`)
     return text
   }),
 } satisfies Record<string, SettingDefinition<unknown>>
@@ -525,16 +525,16 @@ export function readCommandLine(
       '--proxy-protocol needs --trusted-proxies: the addresses of the proxies that send the header.',
     )
   if (result.dnsCredentials !== undefined && result.dnsProvider === undefined)
-    throw new CommandFailure('--dns-credentials needs --dns-provider: the provider that they are for.')
+    throw new CommandFailure('--dns-credentials needs --dns-provider: the provider they are for.')
   if ((result.tlsCert === undefined) !== (result.tlsKey === undefined))
     throw new CommandFailure(
-      '--tls-cert and --tls-key belong together: one names the certificate chain, the other its private key.',
+      '--tls-cert and --tls-key must be set together: the certificate chain and its private key.',
     )
   if (result.workers > 1 && result.peerAddr !== 'auto' && isAutomatic(result, 'workers'))
     return { settings: { ...result, workers: 1 }, rest }
   if (result.workers > 1 && result.peerAddr === undefined)
     throw new CommandFailure(
-      '--workers needs --peer-addr, at which workers reach each other: leave it unset.',
+      '--workers needs --peer-addr, through which workers reach each other: leave it unset.',
     )
   return { settings: result, rest }
 }
@@ -544,7 +544,7 @@ function withDatabaseUrl(settings: ServerSettings): ServerSettings {
   const { databaseUrl, databaseUrlFile: file } = settings
   if (file === undefined) return settings
   if (databaseUrl !== undefined)
-    throw new CommandFailure('--database-url and --database-url-file name the same thing: set one of them.')
+    throw new CommandFailure('--database-url and --database-url-file exclude each other: set one of them.')
   let text: string
   try {
     text = readFileSync(file, 'utf8').trim()
@@ -559,7 +559,7 @@ function withDatabaseUrl(settings: ServerSettings): ServerSettings {
 /** A warning if other users of the machine can read the password of the database in the list of processes. */
 export function warnOfPassword(args: readonly string[]): string | undefined {
   if (!args.some((argument) => hasPassword(argument.replace(/^--database-url=/, '')))) return undefined
-  return 'The password in --database-url is visible to all users of this machine in the list of processes: use the variable ADIT_DATABASE_URL, or --database-url-file.'
+  return 'The password in --database-url is visible to all users of this machine in the process list: use the variable ADIT_DATABASE_URL, or --database-url-file.'
 }
 
 function isAutomatic({ explicit }: ServerSettings, flag: string): boolean {

@@ -62,7 +62,7 @@ async function signHostCertificate(
   const authority = await findAuthority(options.store, authorityId)
   if (authority === undefined)
     throw new CommandFailure(
-      `--ssh-host-ca is "${authorityId}", and there is no SSH certificate authority with that id.`,
+      `--ssh-host-ca: there is no SSH certificate authority with the id "${authorityId}".`,
     )
   const text = await signSshCertificate({
     kind: 'host',

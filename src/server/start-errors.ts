@@ -32,7 +32,7 @@ export function describeStartError(error: unknown): string | undefined {
   const systemError = error as SystemError
   if (systemError.syscall === undefined) return undefined
   if (systemError.path !== undefined) return describePathError(systemError, systemError.path)
-  return describeListenError(systemError) ?? `The system reports an error: ${describeFileError(systemError)}.`
+  return describeListenError(systemError) ?? `System error: ${describeFileError(systemError)}.`
 }
 
 function describeListenError({ code, address, port, hostname }: SystemError): string | undefined {
@@ -40,9 +40,9 @@ function describeListenError({ code, address, port, hostname }: SystemError): st
     case 'EADDRINUSE':
       return `${address}:${port} is in use by another program. Stop it, or choose another address (adit server --help).`
     case 'EACCES':
-      return `There is no permission to listen on ${address}:${port}: ports below 1024 need it. Choose a port above 1023, or run the server as a service (docs/install.md).`
+      return `No permission to listen on ${address}:${port}: ports below 1024 are privileged. Choose a port above 1023, or run the server as a service (docs/install.md).`
     case 'EADDRNOTAVAIL':
-      return `${address} is not an address of this machine. Listen on one that it has, or on all of them: 0.0.0.0:${port}.`
+      return `${address} is not an address of this machine. Listen on one of its addresses, or on all of them: 0.0.0.0:${port}.`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `The name ${hostname} cannot be resolved. Listen on an IP address such as 127.0.0.1 or 0.0.0.0 (adit server --help).`
@@ -62,7 +62,7 @@ function describePathError(error: SystemError, path: string): string {
   const reason = describeFileError(error)
   // The parents exist by then: the file system itself takes no directories.
   if (syscall === 'mkdir' && code === 'ENOENT')
-    return `The directory ${path} cannot be created: the file system of ${dirname(path)} takes no directories. Choose another one with --data-dir DIR.`
+    return `The directory ${path} cannot be created: the file system of ${dirname(path)} does not allow new directories. Choose another one with --data-dir DIR.`
   return syscall === 'mkdir'
     ? `The directory ${path} cannot be created: ${reason}. Choose another one with --data-dir DIR.`
     : `${path} cannot be used: ${reason}. Correct the path or its permissions (adit server --help).`

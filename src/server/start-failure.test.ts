@@ -110,7 +110,7 @@ test('a signal ends a start that hangs', async (t) => {
 
   const [code] = await once(child, 'close')
   assert.equal(code, null)
-  assert.equal(await errors, 'ERROR:  not everything had ended 5 seconds after the signal.\n')
+  assert.equal(await errors, 'ERROR:  not everything had stopped 5 seconds after the signal.\n')
 })
 
 test('a failpoint is ignored outside of tests', async () => {

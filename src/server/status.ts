@@ -14,7 +14,7 @@ export async function describeStatus({ dataDir, domain }: ServerSettings): Promi
   const credentials = await readCredentialsFile(dataDir)
   if (credentials?.api_url === undefined)
     throw new CommandFailure(
-      `no server has started with the data directory ${dataDir}, or this user may not read it.\nName another one with --data-dir, or start it: adit server`,
+      `no server has used the data directory ${dataDir}, or this user may not read it.\nChoose another one with --data-dir, or start a server: adit server`,
     )
   const { api_url, ca_file, http_url, https_url } = credentials
   const lines = [

@@ -13,8 +13,8 @@ test('a subcommand without its argument says what to write', async () => {
     ['user password', 'Name the user: adit server user password EMAIL.'],
     ['events dead', 'Name the destination: adit server events dead ed_….'],
     ['events replay', 'Name the destination: adit server events replay ed_….'],
-    ['backup', 'Say where to: adit server backup FILE.'],
-    ['restore', 'Say from where: adit server restore FILE.'],
+    ['backup', 'Name the file to write: adit server backup FILE.'],
+    ['restore', 'Name the backup file: adit server restore FILE.'],
   ] as const)
     await assert.rejects(
       async () => findCommand(subcommands, line.split(' ')).command?.run([], settings, new Set()),

@@ -79,7 +79,7 @@ async function requireDestination(store: DurableStore, id: string): Promise<void
     after = rows.at(-1)?.id
     if (after === undefined)
       throw new CommandFailure(
-        `There is no event destination ${id}. List those that have had events with: adit server events`,
+        `There is no event destination ${id}. List those that have received events with: adit server events`,
       )
   }
 }
@@ -149,7 +149,7 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['upgrade'],
     operand: '[PROGRAM]',
-    help: 'let this release, or that of PROGRAM, take over from the running server without a break',
+    help: 'replace the running server with this release, or that of PROGRAM, without downtime',
     examples: ['adit server upgrade', 'adit server upgrade /opt/adit-next/bin/adit'],
     async run([program], settings) {
       const { requestUpgrade } = await import('./upgrade/upgrade-socket.ts')
@@ -177,7 +177,7 @@ export const subcommands: readonly Subcommand[] = [
         const dependencies = { store, passwords: createPasswords(), clock: systemClock }
         const created = await createAccountWithPassword(dependencies, name, email).catch((error) => {
           throw error instanceof NameTaken
-            ? new CommandFailure(`There is an account called ${name} already.`)
+            ? new CommandFailure(`An account named ${name} already exists.`)
             : error
         })
         const output = {
@@ -231,7 +231,7 @@ export const subcommands: readonly Subcommand[] = [
       const url = (await readCredentialsFile(settings.dataDir))?.dashboard_url
       if (typeof url !== 'string')
         throw new CommandFailure(
-          `There is no server in ${settings.dataDir} yet. Start it once, or name its directory with --data-dir.`,
+          `There is no server in ${settings.dataDir} yet. Start it once, or set its directory with --data-dir.`,
         )
       await withStore(settings, async (store) => {
         const user = await findUser(store, email || `admin@${settings.domain}`, account, 'admin-link')
@@ -255,7 +255,7 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: ['check'],
-    help: 'check the public set-up: database, ports, DNS, certificates, clock',
+    help: 'check the public setup: database, ports, DNS, certificates, clock',
     examples: ['adit server check --domain tunnel.example.com', 'adit server check --output json'],
     hasJson: true,
     async run(_args, settings, switches) {
@@ -266,7 +266,7 @@ export const subcommands: readonly Subcommand[] = [
       const { results, passed } = await runCheck(settings)
       if (switches.has('json')) printJson({ passed, checks: results })
       else print(formatResults(results))
-      if (!passed) throw new CommandFailure('The set-up is not complete; see above for what to do.')
+      if (!passed) throw new CommandFailure('Setup is not complete; see above for what to do.')
     },
   },
   {
@@ -291,15 +291,14 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: ['migrate'],
-    help: 'create the tables of the database, or bring them up to date: for a user of PostgreSQL that owns them',
+    help: 'create or upgrade the database tables, as the PostgreSQL user that owns them',
     examples: ['ADIT_DATABASE_URL=postgres://adit_owner@localhost/adit adit server migrate'],
     async run(_args, settings) {
       await requireDatabase(settings)
       const { migrateDatabase } = await loadStore()
       const { databaseUrl: url, dataDir } = settings
       const { before, after } = await migrateDatabase({ url, dataDir, log: silentLog })
-      const change =
-        before >= after ? 'were up to date' : `are at version ${after} now, and were at ${before}`
+      const change = before >= after ? 'were up to date' : `were upgraded from version ${before} to ${after}`
       print(`The tables ${change}.`)
     },
   },
@@ -341,7 +340,7 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['certs', 'retry'],
     operand: '[DOMAIN]',
-    help: 'retry failed certificate jobs now, all of them or that of one domain',
+    help: 'retry failed certificate jobs now: all of them, or that of one domain',
     examples: ['adit server certs retry', 'adit server certs retry app.example.com'],
     run: ([domain], settings) =>
       withStore(settings, async (store) => {
@@ -349,7 +348,7 @@ export const subcommands: readonly Subcommand[] = [
         const outcomes = await retryCertificates({ store, clock: systemClock }, domain?.toLowerCase())
         if (domain !== undefined && outcomes.length === 0)
           throw new CommandFailure(
-            `No certificate job is for ${domain}. adit server certs lists them all; write the domain as it does.`,
+            `There is no certificate job for ${domain}. adit server certs lists them all; write the domain as it is shown there.`,
           )
         print(describeRetries(outcomes, systemClock.now()))
       }),
@@ -361,21 +360,21 @@ export const subcommands: readonly Subcommand[] = [
     run: (_args, settings) =>
       withEvents(settings, async (events) => {
         const states = await events.states()
-        if (states.length === 0) print('No event destination has had an event yet.')
+        if (states.length === 0) print('No event destination has received an event yet.')
         for (const state of states) print(JSON.stringify(state))
       }),
   },
   {
     words: ['events', 'dead'],
     operand: 'DESTINATION',
-    help: 'list events whose delivery was given up',
+    help: 'list dead letters: events that could not be delivered',
     examples: ['adit server events dead ed_2abc'],
     async run([argument], settings) {
       const destination = requireArgument(argument, 'Name the destination: adit server events dead ed_….')
       await withEvents(settings, async (events, store) => {
         await requireDestination(store, destination)
         const deadLetters = await events.deadLetters(destination, { limit: 1000 })
-        if (deadLetters.length === 0) print(`No delivery to ${destination} was given up.`)
+        if (deadLetters.length === 0) print(`There are no dead letters for ${destination}.`)
         for (const dead of deadLetters) print(JSON.stringify(dead))
       })
     },
@@ -384,7 +383,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['events', 'replay'],
     operand: 'DESTINATION',
     maxOperands: Number.POSITIVE_INFINITY,
-    help: 'queue those events again',
+    help: 'replay dead letters',
     examples: ['adit server events replay ed_2abc', 'adit server events replay ed_2abc ev_2def'],
     async run([argument, ...ids], settings) {
       const destination = requireArgument(argument, 'Name the destination: adit server events replay ed_….')
@@ -394,7 +393,7 @@ export const subcommands: readonly Subcommand[] = [
         print(`${count} events will be delivered again (${formatTimestamp(systemClock.now())}).`)
         if (count < new Set(ids).size)
           throw new CommandFailure(
-            `The other ids are not among the events that were given up. List those with: adit server events dead ${destination}`,
+            `The other ids are not dead letters. List those with: adit server events dead ${destination}`,
           )
       })
     },
@@ -403,7 +402,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['ipdata', 'import'],
     operand: 'FILE [CATEGORY]',
     maxOperands: 2,
-    help: 'import facts about addresses for traffic policies: a database in MMDB format, or a list of ranges',
+    help: 'import IP data for traffic policies: an MMDB database or a list of ranges',
     examples: [
       'adit server ipdata import GeoLite2-City.mmdb',
       'adit server ipdata import blocked.txt blocklist.own',
@@ -422,7 +421,7 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: ['ipdata', 'list'],
-    help: 'list the imported files with facts about addresses',
+    help: 'list the imported IP data files',
     examples: ['adit server ipdata list'],
     run: (_args, settings) =>
       withStore(settings, async (store) => {
@@ -453,7 +452,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['downloads', 'add'],
     operand: 'RELEASE_DIR [KEY]',
     maxOperands: 2,
-    help: 'hand out the agents of a release, verified by its checksums and by the key or the one inside',
+    help: 'offer the agents of a release for download, verified by its checksums and by KEY or the key inside',
     examples: ['adit server downloads add dist/release', 'adit server downloads add ./release publisher.pub'],
     async run([argument, key], settings) {
       const directory = requireArgument(
@@ -462,26 +461,26 @@ export const subcommands: readonly Subcommand[] = [
       )
       const { addRelease } = await import('./downloads/downloads.ts')
       const release = await addRelease(settings.dataDir, directory, key)
-      print(`Version ${release.version} is handed out: ${[...release.files.keys()].join(', ')}`)
+      print(`Version ${release.version} is available for download: ${[...release.files.keys()].join(', ')}`)
       if (release.key === undefined)
         print('It is not signed, so agents that install it do not update from this server.')
     },
   },
   {
     words: ['downloads', 'list'],
-    help: 'list what is handed out, by its SHA-256',
+    help: 'list the files offered for download, with their SHA-256',
     examples: ['adit server downloads list'],
     async run(_args, settings) {
       const { readAddedRelease } = await import('./downloads/downloads.ts')
       const release = await readAddedRelease(settings.dataDir)
       if (release === undefined)
-        print('No release was added. A server that is a single executable hands out itself.')
+        print('No release was added. A server that is a single executable offers itself.')
       for (const [name, { sha256 }] of release?.files ?? []) print(`${sha256}  ${name}`)
     },
   },
   {
     words: ['downloads', 'remove'],
-    help: 'hand out the executable of this server alone',
+    help: 'offer only the executable of this server',
     examples: ['adit server downloads remove'],
     async run(_args, settings) {
       const { removeRelease } = await import('./downloads/downloads.ts')
@@ -492,16 +491,16 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['backup'],
     operand: 'FILE',
-    help: 'write all state to one file, while the server runs; the master key is not in it',
+    help: 'write all state except the master key to one file, while the server runs',
     examples: [
       'adit server backup /var/backups/adit.db',
       'ADIT_DATABASE_URL=postgres://adit:…@localhost/adit adit server backup all.db',
     ],
     async run([argument], settings) {
-      const file = requireArgument(argument, 'Say where to: adit server backup FILE.')
+      const file = requireArgument(argument, 'Name the file to write: adit server backup FILE.')
       const { backup } = await loadStore()
       await backup({ url: settings.databaseUrl, dataDir: settings.dataDir, log: silentLog }, file)
-      print(`Backup written to ${file}. Keep the master key apart from it; a restored server needs both.`)
+      print(`Backup written to ${file}. Store the master key separately; a restored server needs both.`)
     },
   },
   {
@@ -510,7 +509,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'fill an empty data directory or database from a backup',
     examples: ['adit server restore /var/backups/adit.db --data-dir /var/lib/adit'],
     async run([argument], settings) {
-      const file = requireArgument(argument, 'Say from where: adit server restore FILE.')
+      const file = requireArgument(argument, 'Name the backup file: adit server restore FILE.')
       const { restore } = await loadStore()
       const { verified } = await restore(
         { url: settings.databaseUrl, dataDir: settings.dataDir, log: silentLog },
@@ -518,14 +517,14 @@ export const subcommands: readonly Subcommand[] = [
       )
       if (!verified)
         process.stderr.write(
-          `WARNING:  ${file} has no digest, as backups of earlier releases: changed bytes in it would not be noticed.\n`,
+          `WARNING:  ${file} has no digest, like backups of earlier releases, so damage to it would go unnoticed.\n`,
         )
       print(`Restored from ${file}. Put the master key back, then start the server.`)
     },
   },
   {
     words: ['repair'],
-    help: 'say what a damaged database has lost; with --accept-loss use what is left, and keep copies of all files',
+    help: 'report what a damaged database has lost; --accept-loss continues with the rest and keeps copies of all files',
     examples: ['adit server repair', 'adit server repair --accept-loss'],
     switches: ['accept-loss'],
     async run(_args, settings, switches) {
@@ -536,17 +535,17 @@ export const subcommands: readonly Subcommand[] = [
       const { dataDir } = settings
       const loss = describeLoss(dataDir)
       if (loss === undefined) {
-        print('The database has everything that it had confirmed.')
+        print('The database has lost nothing that it had confirmed.')
         return
       }
       if (!switches.has('accept-loss'))
         throw new CommandFailure(
-          `${loss}. Restore a backup into an empty data directory (adit server restore), or go on without what is missing: adit server repair --accept-loss`,
+          `${loss}. Restore a backup into an empty data directory (adit server restore), or continue without the missing data: adit server repair --accept-loss`,
         )
       const name = `damaged-${formatTimestamp(systemClock.now()).replaceAll(':', '-')}`
       acceptLoss(dataDir, name)
       print(
-        `The database is used again as it is: ${loss}. All files as they were are in ${join(dataDir, name)}. A server that runs sees it within seconds.`,
+        `The database is in use again: ${loss}. Copies of all files as they were are in ${join(dataDir, name)}. A running server notices within seconds.`,
       )
     },
   },
@@ -622,10 +621,10 @@ function unknownSubcommand(
 ): CommandFailure {
   const name = ['adit server', ...matched].join(' ')
   const choices = [...new Set(group.flatMap((each) => each.words[matched.length] ?? []))]
-  if (word === undefined) return new CommandFailure(`${name} needs one more word: ${choices.join(' or ')}.`)
+  if (word === undefined) return new CommandFailure(`${name} needs a command: ${choices.join(' or ')}.`)
   const problem = `${name} has no command "${word}".`
   if (matched.length === 0 && ['start', 'run', 'up'].includes(word))
-    return new CommandFailure(`${problem} It starts without one: adit server`)
+    return new CommandFailure(`${problem} To start the server: adit server`)
   const nearest = findNearest(word, choices)
   return new CommandFailure(
     nearest === undefined

@@ -11,7 +11,7 @@ export async function requireDatabase({ databaseUrl, dataDir }: ServerSettings):
   const { DATABASE_FILE } = await import('../store/index.ts')
   if (databaseUrl === undefined && !existsSync(join(dataDir, DATABASE_FILE)))
     throw new CommandFailure(
-      `There is no database in ${dataDir}. Name the data directory of the server with --data-dir, or start the server first: adit server`,
+      `There is no database in ${dataDir}. Set the data directory of the server with --data-dir, or start the server first: adit server`,
     )
 }
 

@@ -10,7 +10,7 @@ const UNAVAILABLE = /^(08|28|3D|3F|53|57|58|XX|25006|25P02|25P03|40|55P03|42501|
 export function translateError(error: unknown): unknown {
   const { code, name } = error as { code?: unknown; name?: string }
   if (name === 'StoreUnavailable' || !isUnavailable(error, code)) return error
-  const remedy = CONFIGURATION_REMEDIES[String(code)] ?? 'Check that it runs, and --database-url'
+  const remedy = CONFIGURATION_REMEDIES[String(code)] ?? 'Check that it is running, and --database-url'
   return new StoreUnavailable(`The PostgreSQL database cannot be used: ${describeError(error)}. ${remedy}.`, {
     cause: error,
   })

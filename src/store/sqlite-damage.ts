@@ -16,7 +16,7 @@ export class DatabaseDamaged extends StoreUnavailable {
 
   constructor(file: string, loss: string) {
     super(
-      `The database ${file} is damaged: ${loss}. It is left as it is until you decide: restore a backup into an empty data directory (adit server restore), or go on without what is missing (adit server repair --accept-loss).`,
+      `The database ${file} is damaged: ${loss}. It is left as it is until you decide: restore a backup into an empty data directory (adit server restore), or continue without the missing data (adit server repair --accept-loss).`,
     )
   }
 }

@@ -166,7 +166,7 @@ test('a set-up with a certificate of its own asks for no authority, and checks t
   const [, checks = ''] = output.split('Checking the server from outside')
   assert.match(checks, new RegExp(`ok {6}https port +answers at 127\\.0\\.0\\.1:${httpsPort}`))
   assert.match(checks, /WARN {4}certificate files +for adit\.test and \*\.adit\.test/)
-  assert.match(checks, /FAILED {2}certificate +browsers will not accept/)
+  assert.match(checks, /FAILED {2}certificate +browsers will not trust/)
   const page = await sendHttps(httpsPort, ca.caPem, { host: 'dashboard.adit.test', path: '/dashboard/' })
   assert.equal(page.status, 200, page.error)
   assert.equal(page.headers['strict-transport-security'], 'max-age=31536000')
@@ -200,10 +200,14 @@ test('on a terminal the set-up asks, asks again after a mistake, and asks whethe
   await answer(terminal, new RegExp(domain), '')
   await answer(terminal, new RegExp(`It is required[^\\n]*\\n${domain}`), 'a..b')
   await answer(terminal, new RegExp(`empty label[^\\n]*\\n${domain}`), 'adit.localhost')
-  await answer(terminal, new RegExp(`known to this machine alone[^\\n]*\\n${domain}`), 'https://adit.test/')
+  await answer(terminal, new RegExp(`exists only on this machine[^\\n]*\\n${domain}`), 'https://adit.test/')
   await answer(terminal, /Public addresses of this machine[^\n]*: *$/, '127.0.0.1')
   await answer(terminal, /Database: PostgreSQL URL, or empty for the embedded one: *$/, '')
-  await answer(terminal, /Continue\? Certificates follow once the records are right \(y\/N\): *$/, 'y')
+  await answer(
+    terminal,
+    /Continue\? Certificates will be issued once the records are right \(y\/N\): *$/,
+    'y',
+  )
   await eventually(() => terminal.text().includes('exit code 0'), terminal.text)
 
   assert.match(terminal.text(), /Checking the server from outside\n[\s\S]*Adit is ready\./)
@@ -229,7 +233,7 @@ test('Ctrl-C at a question changes nothing', async (t) => {
   cancelled.press('C-c')
   await eventually(() => cancelled.text().includes('exit code 1'), cancelled.text)
 
-  assert.match(cancelled.text(), /ERROR: {2}The set-up was cancelled; nothing was changed\./)
+  assert.match(cancelled.text(), /ERROR: {2}Setup was cancelled; nothing was changed\./)
   await assert.rejects(stat(join(machine.dir, 'etc')), { code: 'ENOENT' })
 })
 
@@ -278,7 +282,7 @@ test('a set-up changes nothing while the database rejects it', async (t) => {
   assert.match(rejected.output, /FAILED {2}database +database "missing" does not exist/)
   assert.match(rejected.errors, /cannot start without its database; nothing was changed/)
   assert.match(accepted.output, /ok {6}database +accepts this server\nok {6}clock of the database right/)
-  assert.match(accepted.errors, /Fix what failed and run the set-up again; nothing was changed/)
+  assert.match(accepted.errors, /Fix what failed and run setup again; nothing was changed/)
   await assert.rejects(stat(join(dir, 'etc', 'adit.env')), { code: 'ENOENT' })
 })
 
@@ -292,9 +296,9 @@ test('a set-up names what is missing, rejects a local domain, and shows its file
 
   assert.match(
     missing.errors,
-    /Domain for tunnels: not given\. Write: adit server setup --domain tunnels\.example\.com/,
+    /Domain for tunnels: missing\. Write: adit server setup --domain tunnels\.example\.com/,
   )
-  assert.match(local.errors, /adit\.localhost is known to this machine alone/)
+  assert.match(local.errors, /adit\.localhost is exists only on this machine/)
   assert.match(email.errors, /--acme-email: "you" is not an email address/)
   assert.equal(printed.code, 0)
   assert.match(printed.output, /^ADIT_DOMAIN=tunnels\.example\.com$/m)

@@ -467,7 +467,7 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     line: 'adit server start',
-    says: text('adit server has no command "start". It starts without one: adit server'),
+    says: text('adit server has no command "start". To start the server: adit server'),
   },
   {
     line: 'adit server bakup all.db',
@@ -480,13 +480,13 @@ export const MISTAKES: readonly Mistake[] = [
   {
     line: 'adit server events --data-dir {home}/none',
     says: text(
-      'There is no database in {home}/none. Name the data directory of the server with --data-dir, or start the server first: adit server',
+      'There is no database in {home}/none. Set the data directory of the server with --data-dir, or start the server first: adit server',
     ),
   },
   {
     line: 'adit server events dead ed_1 --data-dir {dataDir}',
     says: text(
-      'There is no event destination ed_1. List those that have had events with: adit server events',
+      'There is no event destination ed_1. List those that have received events with: adit server events',
     ),
   },
   {
@@ -495,7 +495,7 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     line: 'adit server backup',
-    says: text('Say where to: adit server backup FILE.'),
+    says: text('Name the file to write: adit server backup FILE.'),
   },
   {
     line: 'adit server --prot 80',
@@ -517,7 +517,7 @@ export const MISTAKES: readonly Mistake[] = [
     line: 'adit server --database-url postgres://u@127.0.0.1:1/adit',
     onPorts: true,
     says: text(
-      'The PostgreSQL database cannot be used: 127.0.0.1:1: nothing listens there (connection refused). Check that it runs, and --database-url.',
+      'The PostgreSQL database cannot be used: 127.0.0.1:1: nothing listens there (connection refused). Check that it is running, and --database-url.',
     ),
   },
   {
@@ -538,7 +538,7 @@ export const MISTAKES: readonly Mistake[] = [
     line: 'adit server --http-addr 192.0.2.1:80',
     onPorts: true,
     says: text(
-      '192.0.2.1 is not an address of this machine. Listen on one that it has, or on all of them: 0.0.0.0:80.',
+      '192.0.2.1 is not an address of this machine. Listen on one of its addresses, or on all of them: 0.0.0.0:80.',
     ),
   },
   {
@@ -551,7 +551,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     line: 'adit server --data-dir /proc/adit',
     says: text(
-      'The directory /proc/adit cannot be created: the file system of /proc takes no directories. Choose another one with --data-dir DIR.',
+      'The directory /proc/adit cannot be created: the file system of /proc does not allow new directories. Choose another one with --data-dir DIR.',
     ),
   },
   {
@@ -564,7 +564,7 @@ export const MISTAKES: readonly Mistake[] = [
 export const SYSTEM_ERRORS: readonly (readonly [error: object, sentence: string])[] = [
   [
     { code: 'EACCES', syscall: 'listen', address: '0.0.0.0', port: 80 },
-    'There is no permission to listen on 0.0.0.0:80: ports below 1024 need it. Choose a port above 1023, or run the server as a service (docs/install.md).',
+    'No permission to listen on 0.0.0.0:80: ports below 1024 are privileged. Choose a port above 1023, or run the server as a service (docs/install.md).',
   ],
   [
     { code: 'EACCES', syscall: 'mkdir', path: '/var/lib/adit' },
@@ -587,5 +587,5 @@ export const SYSTEM_ERRORS: readonly (readonly [error: object, sentence: string]
     { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: 'nohost.invalid' },
     'The name nohost.invalid cannot be resolved. Listen on an IP address such as 127.0.0.1 or 0.0.0.0 (adit server --help).',
   ],
-  [{ code: 'EMFILE', syscall: 'accept' }, 'The system reports an error: too many files are open.'],
+  [{ code: 'EMFILE', syscall: 'accept' }, 'System error: too many files are open.'],
 ]

@@ -113,7 +113,7 @@ test('without a root, or with a file that is none, it says what to do and change
   const plan = await adit(join(home, 'root.pem'), '--print', '--uninstall')
 
   assert.equal(missing.code, 1)
-  assert.match(missing.stderr, /^ERROR: {2}There is no private root in \S+\. Start the server once, or name/)
+  assert.match(missing.stderr, /^ERROR: {2}There is no private root in \S+\. Start the server once, or set/)
   assert.equal(wrong.stderr, `ERROR:  ${other} holds no certificate in PEM.\n`)
   assert.match(plan.stdout, /^# Removes Adit private root [0-9a-f]{8} \(/)
   assert.deepEqual([plan.code, plan.stderr], [0, ''])

@@ -50,7 +50,7 @@ test('a server whose database is an earlier one is not ready until an operator a
   assert.equal(repaired.code, 0, repaired.text)
   await eventually(async () => (await callAgain('GET', '/readyz?strict')).status === 200, 'it is ready')
   await callAgain.create('/ip_policies', { description: 'after the loss' })
-  assert.equal((await operate('repair')).text, 'The database has everything that it had confirmed.\n')
+  assert.equal((await operate('repair')).text, 'The database has lost nothing that it had confirmed.\n')
   const agent = await startAgent(t, second)
   const port = await startHttp(t, (_request, response) => response.end('served'))
   const forward = () => agent.forward({ addr: port, domain: NAME, schemes: ['http'] })

@@ -56,20 +56,17 @@ for (const workers of [1, 2])
     await writeFile(hanging, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 })
 
     for (const [args, reason] of [
-      [[failing], 'The new release has failed: The failpoint server.start was reached.'],
-      [['/bin/false'], 'The new release ended during its start (exit code 1).'],
+      [[failing], 'The new release failed: The failpoint server.start was reached.'],
+      [['/bin/false'], 'The new release exited during startup (exit code 1).'],
       [[join(dataDir, 'missing')], 'cannot be run: no such file.'],
       [
         [hanging, '--upgrade-timeout', '1s'],
-        'The new release was not ready within 1 s; --upgrade-timeout gives it longer.',
+        'The new release was not ready within 1 s; allow more time with --upgrade-timeout.',
       ],
     ] as const) {
       const upgrade = startUpgrade(t, dataDir, args)
       assert.equal(await upgrade.waitForExit(), 1)
-      assert.ok(
-        upgrade.stderr.includes(`${reason} The running release carries on unchanged.`),
-        upgrade.stderr,
-      )
+      assert.ok(upgrade.stderr.includes(`${reason} The running release continues unchanged.`), upgrade.stderr)
     }
     const upgrade = startUpgrade(t, dataDir)
     const pid = await upgrade.takenOver()
@@ -118,5 +115,5 @@ test('where no server runs, the command says so', async (t) => {
   const upgrade = startUpgrade(t, dataDir)
 
   assert.equal(await upgrade.waitForExit(), 1)
-  assert.match(upgrade.stderr, /No server that can be upgraded runs on the data directory/)
+  assert.match(upgrade.stderr, /No server that can be upgraded is running on the data directory/)
 })

@@ -76,5 +76,5 @@ test('an unknown host certificate authority fails the start with an error messag
     ),
   )
 
-  await assert.rejects(start, /--ssh-host-ca is "sshca_none", and there is no SSH certificate authority/)
+  await assert.rejects(start, /--ssh-host-ca: there is no SSH certificate authority with the id "sshca_none"/)
 })

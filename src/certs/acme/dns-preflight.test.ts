@@ -132,7 +132,7 @@ const wrong: [string, Subject, Records, 'DNS_ERROR' | 'INTERNAL_ERROR', RegExp][
     plain,
     { ...ours, 'shop.example.com': { fails: 'domain' } },
     'DNS_ERROR',
-    /Check the DNS set-up of shop\.example\.com/,
+    /Check the DNS setup of shop\.example\.com/,
   ],
   [
     'our own resolver does not work',

@@ -41,7 +41,7 @@ export async function checkDns(
   } catch (error) {
     if (!(error instanceof ResolverError)) throw error
     return error.source === 'domain'
-      ? dnsProblem(`${error.message} Check the DNS set-up of ${stripWildcard(subject.domain)}.`)
+      ? dnsProblem(`${error.message} Check the DNS setup of ${stripWildcard(subject.domain)}.`)
       : { code: 'INTERNAL_ERROR', msg: `${error.message} The server's DNS resolver does not answer.` }
   }
 }

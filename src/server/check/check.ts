@@ -62,7 +62,7 @@ export async function checkSetup(settings: CheckedSettings, probes: SystemProbes
       {
         check: 'domain',
         state: 'skipped',
-        detail: `${domain} is known to this machine alone, so there is no public set-up to check.`,
+        detail: `${domain} exists only on this machine, so there is no public setup to check.`,
         remedy:
           'To serve others, start the server with --domain and a name of your own, such as tunnels.example.com.',
       },
@@ -99,8 +99,8 @@ export function formatResults(findings: readonly CheckResult[]): string {
   const failed = findings.filter(({ state }) => state === 'failed').length
   const end =
     failed === 0
-      ? 'Nothing is broken.'
-      : `${failed} ${failed === 1 ? 'link is' : 'links are'} broken. Fix the first one first: later ones may follow from it.`
+      ? 'All checks passed.'
+      : `${failed} ${failed === 1 ? 'check' : 'checks'} failed. Start with the first: it may cause the others.`
   return `${lines.join('\n')}\n\n${end}\n`
 }
 
@@ -139,16 +139,15 @@ async function checkPorts(settings: CheckedSettings, { dial }: SystemProbes): Pr
           check,
           state: 'failed',
           detail: `nothing answers at ${address} (${describeError(error)})`,
-          remedy: `Check that the server runs, that --${flag} binds an address the outside can reach (such as 0.0.0.0:${port}),\nand that the firewall lets TCP port ${port} in.`,
+          remedy: `Check that the server is running, that --${flag} binds an address reachable from outside (such as 0.0.0.0:${port}),\nand that the firewall allows TCP port ${port}.`,
         }
       }
       if (check === 'http port' && port !== 80)
         return {
           check,
           state: 'failed',
-          detail: `answers at ${address}, but certificate authorities come to port 80`,
-          remedy:
-            'Bind --http-addr to port 80, or forward port 80 there and say so with --public-http-port 80.',
+          detail: `answers at ${address}, but certificate authorities connect to port 80`,
+          remedy: 'Bind --http-addr to port 80, or forward port 80 to it and set --public-http-port 80.',
         }
       return { check, state: 'ok', detail: `answers at ${address}` }
     }),
@@ -175,7 +174,7 @@ async function checkDnsServer(
   return Promise.all(
     (['udp', 'tcp'] as const).map(async (transport): Promise<CheckResult> => {
       const name = `${check} (${transport})`
-      const remedy = `Resolvers come to port ${DNS_PORT}. Bind --dns-addr to it (such as 0.0.0.0:${DNS_PORT}) and let ${transport.toUpperCase()} port ${DNS_PORT} in.`
+      const remedy = `Resolvers use port ${DNS_PORT}. Bind --dns-addr to it (such as 0.0.0.0:${DNS_PORT}) and allow ${transport.toUpperCase()} port ${DNS_PORT} in the firewall.`
       try {
         const response = await probes.queryDns(host, DNS_PORT, domain, transport)
         if (response.authoritative && response.answers > 0)
@@ -207,7 +206,7 @@ async function checkNames(
   const addressRecords = (name: string) =>
     publicIps.map((address) => `${name}. ${isIPv4(address) ? 'A' : 'AAAA'} ${address}`).join('\n')
   const delegation = [
-    `Where ${parentOf(domain)} is managed, create:`,
+    `In the DNS zone of ${parentOf(domain)}, create:`,
     ...servers.slice(0, 2).map((server) => `${domain}. NS ${server}.`),
     ...servers.slice(0, 2).map((server, index) => {
       const address = publicIps[index % publicIps.length] ?? ''
@@ -222,8 +221,8 @@ async function checkNames(
     if (addresses.length === 0) return { check, state: 'failed', detail: `${name} does not resolve`, remedy }
     const foreign = addresses.filter((address) => !publicIps.includes(address))
     if (foreign.length > 0)
-      return { check, state: 'failed', detail: `${name} leads to ${foreign.join(', ')}`, remedy }
-    return { check, state: 'ok', detail: `${name} leads here` }
+      return { check, state: 'failed', detail: `${name} resolves to ${foreign.join(', ')}`, remedy }
+    return { check, state: 'ok', detail: `${name} resolves to this server` }
   }
   const checkDelegation = async (check: string, name: string, remedy: string): Promise<CheckResult> => {
     const nameServers = await resolver.ns(name).catch(describeError)
@@ -246,7 +245,7 @@ async function checkNames(
       : checkProvider(domain, locateChallenge)
 
   const zone = await checkDelegation('delegation', domain, delegation)
-  const preamble = `Delegate ${domain} as above, or create where it is managed:\n`
+  const preamble = `Delegate ${domain} as above, or create in its DNS zone:\n`
   const records = [
     await checkAddresses('domain', domain, `${preamble}${addressRecords(domain)}`),
     await checkAddresses('wildcard', `${label}.${domain}`, `${preamble}${addressRecords(`*.${domain}`)}`),
@@ -305,7 +304,7 @@ async function checkCertificateFiles(
     const { names, notAfter } = await readFiles()
     const days = Math.floor((notAfter - clock.now()) / DAY_MS)
     const detail = `for ${names.join(' and ')}, ${days < 0 ? 'expired' : 'valid until'} ${formatTimestamp(notAfter)}`
-    const renewal = 'Renew the certificate and replace the files; the server reads them again by itself.'
+    const renewal = 'Renew the certificate and replace the files; the server reloads them automatically.'
     if (days < 0) return [{ check, state: 'failed', detail, remedy: renewal }]
     if (notAfter - clock.now() < EXPIRY_WARNING_MS)
       return [{ check, state: 'warning', detail: `${detail}, in ${days} days`, remedy: renewal }]
@@ -315,7 +314,7 @@ async function checkCertificateFiles(
           check,
           state: 'warning',
           detail,
-          remedy: `${domain} itself gets another certificate: an automatic one, or one of the private root.`,
+          remedy: `${domain} itself gets another certificate: an automatic one, or one from the private root.`,
         },
       ]
     return [{ check, state: 'ok', detail }]
@@ -333,17 +332,18 @@ async function checkCertificate(settings: CheckedSettings, probes: SystemProbes)
   const name = `check.${domain}`
   try {
     const certificate = await probes.certificate(publicIps[0] ?? '', publicHttpsPort ?? httpsAddr.port, name)
-    if (certificate.trusted) return { check, state: 'ok', detail: `what is served for ${name} is trusted` }
+    if (certificate.trusted)
+      return { check, state: 'ok', detail: `the certificate served for ${name} is trusted` }
     return {
       check,
       state: 'failed',
-      detail: `browsers will not accept what is served for ${name} (${certificate.reason})`,
+      detail: `browsers will not trust the certificate served for ${name} (${certificate.reason})`,
       remedy:
         probes.readFiles !== undefined
-          ? 'Does the file of --tls-cert hold the whole chain, the leaf first and its issuers after it?'
+          ? 'Does the file of --tls-cert contain the whole chain, leaf first?'
           : acmeDirectory === undefined
-            ? 'Set --acme-directory and --acme-email, so that the server gets certificates by itself.'
-            : 'Once the links above work, this resolves itself; "adit server certs" shows the progress.',
+            ? 'Set --acme-directory and --acme-email to get certificates automatically.'
+            : 'This resolves itself once the checks above pass; "adit server certs" shows the progress.',
     }
   } catch (error) {
     return {
@@ -364,7 +364,7 @@ async function checkAuthority(
       {
         check: 'ACME directory',
         state: 'skipped',
-        detail: "none is set: users' own domains get certificates of the private root",
+        detail: "none is set: users' own domains get certificates from the private root",
       },
     ]
   if (acmeDirectory === undefined)
@@ -386,7 +386,7 @@ async function checkAuthority(
         {
           check: 'ACME directory',
           state: 'failed',
-          detail: `${acmeDirectory} answers with ${response.status} and is not an ACME directory`,
+          detail: `${acmeDirectory} answered ${response.status} and is not an ACME directory`,
           remedy: 'Check the address in --acme-directory.',
         },
         checkClock(response, probes.clock),
@@ -402,7 +402,7 @@ async function checkAuthority(
         state: 'failed',
         detail: describeError(error),
         remedy:
-          'Let this machine reach it. A private one needs its authority in --acme-ca, and its address in --outbound-allow.',
+          'Allow this machine to reach it. A private one also needs its authority in --acme-ca and its address in --outbound-allow.',
       },
       { check: 'clock', state: 'skipped', detail: 'there is no authority to compare it with' },
     ]
@@ -422,7 +422,7 @@ export async function checkDatabase(
         state: 'failed',
         detail: database,
         remedy:
-          'Check that it runs and lets this machine in, and the user, password and database in --database-url.',
+          'Check that it is running and accepts this machine, and check the user, password and database in --database-url.',
       },
     ]
   return [
@@ -440,18 +440,18 @@ function checkRights({
   if (missingGrants.length > 0)
     return {
       state: 'failed',
-      detail: `the user ${user} lacks rights`,
+      detail: `the user ${user} lacks permissions`,
       remedy: `As the owner of the tables:\n${missingGrants.join('\n')}`,
     }
   if (mayMigrate) return { state: 'ok', detail: 'accepts this server' }
   if (!needsMigration)
     return {
       state: 'ok',
-      detail: `accepts this server; ${user} may not change tables, as an upgrade may have to`,
+      detail: `accepts this server; ${user} may not change tables, which an upgrade may require`,
     }
   return {
     state: 'failed',
-    detail: `this release has to change tables, and the user ${user} may not`,
+    detail: `this release has to change tables, but the user ${user} may not`,
     remedy: 'As the owner of the tables: ADIT_DATABASE_URL=… adit server migrate',
   }
 }
@@ -471,7 +471,7 @@ function compareClocks(otherTime: number, clock: Clock): CheckResult {
     check: 'clock',
     state: 'failed',
     detail: `${seconds} s ${skew > 0 ? 'ahead' : 'behind'}`,
-    remedy: 'Set the clock, and keep it set: timedatectl set-ntp true',
+    remedy: 'Set the clock and keep it synchronized: timedatectl set-ntp true',
   }
 }
 

@@ -18,7 +18,7 @@ export interface HandedOutAddresses {
 }
 
 const NOTHING =
-  'This server has no agents to hand out. Its operator adds a release with: adit server downloads add RELEASE_DIR\n'
+  'This server offers no agent downloads. Its operator can add a release with: adit server downloads add RELEASE_DIR\n'
 
 /**
  * Mounts `/install.sh`, which installs the agent and tells it this server, and `/download` with the files of the release. They

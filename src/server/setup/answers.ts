@@ -28,7 +28,7 @@ async function withPrompt<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
       // Ctrl-C rejects the question, the end of the input closes the prompt.
       const answered = prompt.question(`${question}${hint}: `).catch(() => undefined)
       const answer = await Promise.race([answered, closed])
-      if (answer === undefined) throw new CommandFailure('The set-up was cancelled; nothing was changed.')
+      if (answer === undefined) throw new CommandFailure('Setup was cancelled; nothing was changed.')
       return answer.trim() || fallback
     })
   } finally {
@@ -57,7 +57,7 @@ async function collect(values: Map<string, string>, ask: Ask | undefined): Promi
       given === undefined && ask ? await askFor(ask, flag, question, fallback) : given || fallback
     const value = normalize(flag, answer)
     if (value === '')
-      throw new CommandFailure(`${question}: not given. Write: adit server setup --${flag} ${EXAMPLES[flag]}`)
+      throw new CommandFailure(`${question}: missing. Write: adit server setup --${flag} ${EXAMPLES[flag]}`)
     values.set(flag, value)
     return value
   }
@@ -122,7 +122,7 @@ function mistakeIn(flag: string, answer: string): string | undefined {
 }
 
 const localDomainText = (domain: string) =>
-  `${domain} is known to this machine alone. adit server serves it without a set-up.`
+  `${domain} exists only on this machine; adit server needs no setup for it.`
 
 /** People copy their domain from a browser, with `https://` before it and a slash behind it. */
 const normalize = (flag: string, text: string) =>

@@ -57,7 +57,7 @@ export async function runSetup(options: SetupOptions, print: (text: string) => v
   }
   if (process.getuid?.() !== 0)
     throw new CommandFailure(
-      'The set-up writes below /etc and starts a service, so it has to run as root: sudo adit server setup. --print shows what it would write.',
+      'Setup writes to /etc and starts a service, so it must run as root: sudo adit server setup. --print shows what it would write.',
     )
 
   if (!hasSystemd())
@@ -119,9 +119,9 @@ async function checkMachine(
   if (database.some(({ state }) => state === 'failed'))
     throw new CommandFailure('The server cannot start without its database; nothing was changed.')
   if (!network.some(({ state }) => state === 'failed') || yes) return
-  if (!(interactive && (await confirm('Continue? Certificates follow once the records are right'))))
+  if (!(interactive && (await confirm('Continue? Certificates will be issued once the records are right'))))
     throw new CommandFailure(
-      'Fix what failed and run the set-up again; nothing was changed. With --yes it continues, and certificates follow once the records are right.',
+      'Fix what failed and run setup again; nothing was changed. To continue anyway, add --yes: certificates will be issued once the records are right.',
     )
 }
 
@@ -214,7 +214,7 @@ async function finish(
     print(`  Settings    adit server --help, then systemctl restart ${UNIT}`)
     if (link !== undefined)
       print(
-        `\nSet the password of the dashboard with this link, which works once, within 24 hours:\n  ${link.reveal()}\nadit server admin-link prints another.`,
+        `\nSet your dashboard password with this link, which works once, within 24 hours:\n  ${link.reveal()}\nadit server admin-link prints another.`,
       )
   })
 }

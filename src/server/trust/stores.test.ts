@@ -113,9 +113,9 @@ test('what cannot be changed is said: an unknown system, no certutil, no Java', 
   const { stores, notes } = detectStores(system, ROOT, { java: true })
 
   assert.deepEqual(stores, [])
-  assert.match(notes[0]!, /store of this system is not known/)
+  assert.match(notes[0]!, /trust store of this system is unknown/)
   assert.match(notes[1]!, /install libnss3-tools/)
-  assert.match(notes[2]!, /no keytool/)
+  assert.match(notes[2]!, /keytool was not found/)
 })
 
 test('Java is changed on request only', () => {

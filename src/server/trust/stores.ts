@@ -61,7 +61,7 @@ export function detectStores(
 }
 
 const UNKNOWN_SYSTEM =
-  'The store of this system is not known. Its documentation says how to add a root certificate in PEM.'
+  'The trust store of this system is unknown. See its documentation for how to add a root certificate in PEM.'
 
 /** A directory for roots of the administrator, and the command that reads it. The first that exists is used. */
 interface AnchorDirectory {
@@ -160,7 +160,7 @@ const CHROMIUM_PROGRAMS = [
 ]
 
 const NO_CERTUTIL =
-  'Firefox and Chromium have stores of their own, which need certutil: install libnss3-tools (Debian, Ubuntu), nss-tools (Fedora), mozilla-nss-tools (SUSE) or nss (Arch, Homebrew), then run this again.'
+  'Firefox and Chromium have their own stores, which need certutil: install libnss3-tools (Debian, Ubuntu), nss-tools (Fedora), mozilla-nss-tools (SUSE) or nss (Arch, Homebrew), then run this again.'
 
 function detectNssStores(system: System, root: RootCertificate): DetectedStores {
   // There, certutil is a program of the system, and both browsers use the store of the system.
@@ -218,7 +218,7 @@ function detectJavaStore(system: System, root: RootCertificate): DetectedStores 
   const keytool =
     bundled && system.exists(bundled) ? bundled : system.hasProgram('keytool') ? 'keytool' : undefined
   if (keytool === undefined)
-    return { stores: [], notes: ['There is no keytool: set JAVA_HOME to the Java installation.'] }
+    return { stores: [], notes: ['keytool was not found: set JAVA_HOME to the Java installation.'] }
   const entry = ['-cacerts', '-storepass', 'changeit', '-alias', root.name] as const
   return {
     stores: [

@@ -51,9 +51,9 @@ export async function runTrust(request: TrustRequest, print: (line: string) => v
   for (const note of notes) print(note)
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
   if (stores.length === 0)
-    throw new CommandFailure('No store was found on this machine that could be changed.')
+    throw new CommandFailure('No trust store that can be changed was found on this machine.')
   recordTrust(root.file, !uninstall)
-  if (changes > 0) print('Restart browsers that are open.')
+  if (changes > 0) print('Restart any open browsers.')
 }
 
 function readRoot({ file, dataDir }: TrustRequest): RootCertificate {
@@ -64,7 +64,7 @@ function readRoot({ file, dataDir }: TrustRequest): RootCertificate {
   } catch {
     throw new CommandFailure(
       file === undefined
-        ? `There is no private root in ${dataDir}. Start the server once, or name its data directory with --data-dir DIR. Run this as the user who runs the server: it calls sudo where it has to.`
+        ? `There is no private root in ${dataDir}. Start the server once, or set its data directory with --data-dir DIR. Run this as the user who runs the server: it calls sudo where needed.`
         : `${path} cannot be read.`,
     )
   }
@@ -76,11 +76,11 @@ function readRoot({ file, dataDir }: TrustRequest): RootCertificate {
   }
   if (!certificate.ca)
     throw new CommandFailure(
-      `${path} is the certificate of a server, not of a root; it cannot be trusted here.`,
+      `${path} is a server certificate, not a root certificate; it cannot be trusted here.`,
     )
   const [, name = 'Adit private root'] = /^CN=(.+)$/m.exec(certificate.subject) ?? []
   if (!/^[\w .-]{1,64}$/.test(name))
-    throw new CommandFailure(`${path} is no private root of Adit: its name is "${name.slice(0, 64)}".`)
+    throw new CommandFailure(`${path} is not a private root of Adit: its name is "${name.slice(0, 64)}".`)
   return { file: path, name, sha1: certificate.fingerprint.replaceAll(':', '') }
 }
 

@@ -28,7 +28,7 @@ export function createHandOver({
     async prepare() {
       if (cluster === undefined)
         throw new CommandFailure(
-          'An upgrade links both releases, and --peer-addr false allows no links. Leave it unset, or restart the server.',
+          'An upgrade connects both releases, which --peer-addr false prevents. Leave it unset, or restart the server.',
         )
       if (isStandalone(settings)) await cluster.start()
     },

@@ -22,6 +22,6 @@ export async function reportMainProcess(pid: number, { NOTIFY_SOCKET }: NodeJS.P
   if (NOTIFY_SOCKET === undefined) return
   const options = { timeout: NOTIFY_TIMEOUT_MS, killSignal: 'SIGKILL' } as const
   await run('systemd-notify', [`MAINPID=${pid}`], options).catch((error: Error) => {
-    throw new CommandFailure(`systemd-notify has failed: ${describeFileError(error)}.`)
+    throw new CommandFailure(`systemd-notify failed: ${describeFileError(error)}.`)
   })
 }

@@ -33,7 +33,7 @@ export interface HandOver {
   take(name: string, worker?: number): Promise<OfferedListener | undefined>
   /** Links the two releases, so that each reaches the tunnels of the other. */
   prepare(): Promise<void>
-  /** The new release has failed: this one carries on as before. */
+  /** The new release failed: this one carries on as before. */
   cancel(): Promise<void>
   /** The new release has the listeners: this one accepts nothing more. */
   commit(): Promise<void>
@@ -82,15 +82,15 @@ async function waitUntilReady(
   const { promise: ready, resolve, reject } = Promise.withResolvers<string>()
   const timeout = new AbortController()
   const fail = (reason: string) =>
-    reject(new CommandFailure(`${reason} The running release carries on unchanged.`))
+    reject(new CommandFailure(`${reason} The running release continues unchanged.`))
   child.on('message', (message: MessageToPredecessor) => {
     if ('ready' in message) resolve(message.ready.version)
-    else if ('failed' in message) fail(`The new release has failed: ${message.failed}`)
+    else if ('failed' in message) fail(`The new release failed: ${message.failed}`)
     else void answer(child, message, handOver)
   })
   child.once('error', (error) => fail(`${program} cannot be run: ${describeFileError(error)}.`))
   child.once('exit', (code, signal) => {
-    const end = () => fail(`The new release ended during its start (${signal ?? `exit code ${code}`}).`)
+    const end = () => fail(`The new release exited during startup (${signal ?? `exit code ${code}`}).`)
     // What it sent before may still be under way.
     if (child.connected) child.once('disconnect', end)
     else end()
@@ -101,7 +101,9 @@ async function waitUntilReady(
     signal: timeout.signal,
   }).then(
     () =>
-      fail(`The new release was not ready within ${timeoutMs / 1000} s; --upgrade-timeout gives it longer.`),
+      fail(
+        `The new release was not ready within ${timeoutMs / 1000} s; allow more time with --upgrade-timeout.`,
+      ),
     () => {},
   )
   return ready.finally(() => timeout.abort())

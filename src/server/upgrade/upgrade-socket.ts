@@ -57,7 +57,7 @@ export async function acceptUpgrades(
   })
 
   async function upgrade(line: string): Promise<Successor> {
-    if (current !== undefined) throw new CommandFailure('An upgrade of this server is under way already.')
+    if (current !== undefined) throw new CommandFailure('An upgrade of this server is already in progress.')
     const { program, timeoutMs = settings.upgradeTimeout } = JSON.parse(line) as UpgradeRequest
     current = start(program, timeoutMs)
     current.catch(() => {
@@ -96,7 +96,7 @@ export async function requestUpgrade(
     await once(socket, 'connect')
   } catch (error) {
     throw new CommandFailure(
-      `No server that can be upgraded runs on the data directory ${settings.dataDir} (${describeFileError(error)}). Name its directory with --data-dir, and its roles if they are split over processes.`,
+      `No server that can be upgraded is running on the data directory ${settings.dataDir} (${describeFileError(error)}). Set its directory with --data-dir, and its roles if they are split across processes.`,
     )
   }
   // A server that was killed resets the connection, which ends the loop below.
@@ -110,11 +110,11 @@ export async function requestUpgrade(
     if ('failed' in message) throw new CommandFailure(message.failed)
     successor = message.ready
     print(
-      `Adit ${successor.version} (process ${successor.pid}) serves; the former one finishes what is under way …`,
+      `Adit ${successor.version} (process ${successor.pid}) is serving; the previous release is finishing open requests …`,
     )
   }
   await closed
   if (successor === undefined)
-    throw new CommandFailure('The server ended before the new release was ready. Its log says why.')
-  print('The former release has ended.')
+    throw new CommandFailure('The server exited before the new release was ready. Its log says why.')
+  print('The previous release has exited.')
 }

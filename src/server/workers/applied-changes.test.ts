@@ -70,7 +70,7 @@ test('a worker that takes too long is not waited for until it has caught up', as
 })
 
 test('a worker that has ended is not waited for', async () => {
-  const changes = new AppliedChanges(() => Promise.reject(new Error('The worker has ended.')))
+  const changes = new AppliedChanges(() => Promise.reject(new Error('The worker has exited.')))
   changes.notify()
   await changes.wait()
 })

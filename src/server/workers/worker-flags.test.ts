@@ -52,7 +52,7 @@ test('one worker is no process of its own, and neither are workers without traff
 })
 
 test('workers that could not work fail the start with a sentence', () => {
-  assert.throws(() => read('--workers', '0'), /--workers is "0"; write auto or a number from 1 to 256\./)
+  assert.throws(() => read('--workers', '0'), /--workers must be auto or a number from 1 to 256, not "0"\./)
   assert.throws(() => read('--workers', '2', '--peer-addr', 'false'), /--workers needs --peer-addr/)
 })
 

@@ -198,9 +198,9 @@ export class WorkerHandle {
   #onEnded({ code, signal }: ProcessEnd): void {
     this.#hangDetector?.stop()
     this.#hangDetector = undefined
-    const error = new WorkerStartFailed(`A worker ended during its start (${signal ?? `exit code ${code}`}).`)
+    const error = new WorkerStartFailed(`A worker exited during startup (${signal ?? `exit code ${code}`}).`)
     this.#ready.reject(error)
-    for (const call of this.#calls.values()) call.reject(new Error('The worker has ended.'))
+    for (const call of this.#calls.values()) call.reject(new Error('The worker has exited.'))
     this.#calls.clear()
   }
 }

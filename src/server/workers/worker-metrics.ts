@@ -7,7 +7,7 @@ export function registerWorkerMetrics(
 ): Counter<'worker' | 'reason'> {
   const silence: Gauge<'worker'> = new Gauge({
     name: 'adit_worker_silent_seconds',
-    help: 'For how long a worker has not responded to the control process; 0 while it does.',
+    help: 'How long a worker has not responded to the control process; 0 while it does.',
     labelNames: ['worker'],
     registers: [registry],
     collect() {
@@ -16,7 +16,7 @@ export function registerWorkerMetrics(
   })
   return new Counter({
     name: 'adit_worker_restarts_total',
-    help: 'Workers that were replaced, because they had crashed or hung.',
+    help: 'Workers replaced because they had crashed or hung.',
     labelNames: ['worker', 'reason'],
     registers: [registry],
   })

@@ -30,7 +30,7 @@ test('nodes on two databases that both accept changes say so until one is fenced
     await eventuallyEqual(() => readMetric(traffic.calls[index]!, 'adit_database_split'), 1)
     const strict = await fetch(`${url}/readyz?strict`)
     assert.equal(strict.status, 503)
-    assert.match(await strict.text(), /uses another database than this one/)
+    assert.match(await strict.text(), /uses a different database/)
     assert.equal((await fetch(`${url}/readyz`)).status, 200)
     assert.match(nodes[index]!.output(), /a peer uses another database/)
   }
