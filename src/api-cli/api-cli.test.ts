@@ -266,7 +266,7 @@ test('a server on this machine is found automatically, and its key is sent to no
   })
   assert.match(unreachable.errors, /cannot be reached/)
   const wrong = await adit(['api-keys', 'list', '--api-key', 'wrong'], { HOME })
-  assert.match(wrong.errors, /This API key is not known/)
+  assert.match(wrong.errors, /Unknown API key/)
   const nothing = await adit(['api-keys', 'list'])
   assert.match(nothing.errors, /No API key was found/)
 })

@@ -43,14 +43,14 @@ export const catalogue = {
     status: 401,
     cause: 'The `Authorization` header does not have the form `Bearer <API key>`.',
     next: 'Write `Bearer`, a space and the token of an API key, nothing else.',
-    text: () => 'The Authorization header is not of the form "Bearer <API key>".',
+    text: () => 'The Authorization header must have the form "Bearer <API key>".',
   },
   unknown_key: {
     code: 203,
     status: 401,
     cause: 'No API key has this token: it was deleted, or never existed.',
     next: 'Check for copying mistakes, or create a new key with `POST /api_keys`.',
-    text: () => 'This API key is not known. It may have been deleted; create one with POST /api_keys.',
+    text: () => 'Unknown API key. It may have been deleted; create one with POST /api_keys.',
   },
   authtoken_as_key: {
     code: 206,
@@ -127,7 +127,7 @@ export const catalogue = {
     cause: 'The body is not declared as JSON.',
     next: 'Send `Content-Type: application/json`.',
     text: (contentType: string | undefined) =>
-      `The body needs the header "Content-Type: application/json", ${contentType === undefined ? 'which is missing' : `not ${contentType}`}.`,
+      `The Content-Type of the body must be application/json; ${contentType === undefined ? 'it is missing' : `it is ${contentType}`}.`,
   },
   body_unexpected: {
     code: 211,
@@ -171,8 +171,8 @@ export const catalogue = {
     status: 403,
     cause:
       "The account's IP restriction of type `api` does not allow this address; for sessions of the dashboard, also one of type `dashboard`.",
-    next: "Call from an allowed address, or have a rule added to one of the restriction's IP policies.",
-    text: (address: string) => `The account's IP restrictions do not let ${address} use the API.`,
+    next: "Call from an allowed address, or ask for a rule in one of the restriction's IP policies.",
+    text: (address: string) => `The account's IP restrictions do not allow ${address} to use the API.`,
   },
   malformed_id: {
     code: 222,
@@ -207,7 +207,7 @@ export const catalogue = {
     code: 251,
     status: 400,
     cause: 'A query parameter has too many values.',
-    next: 'Split it over several calls.',
+    next: 'Split it across several calls.',
     text: (name: string, max: number) => `The query parameter "${name}" has more than ${max} values.`,
   },
   repeated_parameter: {
@@ -339,7 +339,7 @@ export const catalogue = {
     cause: 'Another endpoint is at this URL, and this one does not pool.',
     next: 'Set `pooling_enabled` on all endpoints at the URL, or choose another URL.',
     text: (url: string) =>
-      `Another endpoint is at ${url} already; to share it, enable pooling on all of them.`,
+      `Another endpoint is already at ${url}; to share it, enable pooling on all of them.`,
   },
   endpoint_kubernetes_proto: {
     code: 18018,
@@ -353,7 +353,7 @@ export const catalogue = {
     status: 409,
     cause: 'An edge and a cloud endpoint would serve the same host.',
     next: 'Delete one of them, or choose another host.',
-    text: (host: string, other: string) => `${host} is served by ${other} already.`,
+    text: (host: string, other: string) => `${host} is already served by ${other}.`,
   },
   unknown_event_source: {
     code: 5125,
@@ -440,14 +440,14 @@ export const catalogue = {
     cause: 'The route exists, but not with this method.',
     next: 'Use a method that the header `Allow` names.',
     text: (method: string, path: string, allowed: string) =>
-      `${method} is not possible on ${path}; allowed: ${allowed}.`,
+      `${method} is not supported on ${path}; allowed: ${allowed}.`,
   },
   taken: {
     code: 413,
     status: 409,
     cause:
       'A name that can exist only once is taken: a domain, hostport, SSH key, CIDR in its policy, route in its edge.',
-    next: 'Choose another name, or delete the object that has it.',
+    next: 'Choose another name, or delete the object that uses it.',
     text: (sentence: string) => sentence,
   },
   in_use: {
@@ -491,9 +491,9 @@ export const catalogue = {
     code: 807,
     status: 400,
     cause:
-      'The agent could not do it; for `update`, for example, because no update exists, or because `update_check` is false.',
+      'The agent could not run the command: `update`, for example, fails if no update exists or `update_check` is false.',
     next: "See `msg` and the agent's log.",
-    text: (reason: string) => `The agent could not do it: ${reason}`,
+    text: (reason: string) => `The agent could not run the command: ${reason}`,
   },
   command_lost: {
     code: 810,
@@ -521,7 +521,7 @@ export const catalogue = {
     status: 503,
     cause:
       'The change could not be stored, so nothing was changed: the disk is full, or the database is unreachable.',
-    next: "Try again later; the operator finds the reason in the server's log.",
+    next: "Try again later; the operator can find the reason in the server's log.",
     text: () => 'The database is unavailable, and nothing was changed. Try again later.',
   },
   too_many_bodies: {
@@ -529,7 +529,7 @@ export const catalogue = {
     status: 503,
     cause: 'Too many bodies are being received, from this address or in total.',
     next: 'Try again shortly.',
-    text: () => 'Too many requests are sending their bodies at the moment. Try again shortly.',
+    text: () => 'Too many requests are sending bodies right now. Try again shortly.',
   },
   head_too_large: {
     code: 431,

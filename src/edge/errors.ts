@@ -64,13 +64,13 @@ const errorKinds = {
     cause: 'The connection was opened for another host, whose TLS settings differ.',
     next: 'Open a new connection for this host.',
     text: (host: string) =>
-      `This connection was opened for another host. ${host} has other TLS settings, so open a new connection.`,
+      `This connection was opened for another host. ${host} has different TLS settings, so open a new connection.`,
   },
   ambiguous_path: {
     code: 3108,
     status: 400,
     cause: 'The path is ambiguous, and the endpoint has routes or a policy that depend on it.',
-    next: 'Send it in one plain form: docs/edges.md lists what is ambiguous.',
+    next: 'Send it in a plain form: docs/edges.md lists what is ambiguous.',
     text: () =>
       'The path can be read in two ways. Send it without dot segments, "//" at its start, backslashes, ";", encoded control characters and escapes that are not UTF-8.',
   },
@@ -92,17 +92,17 @@ const errorKinds = {
     code: 3111,
     status: 503,
     cause:
-      'Too many bodies are held, from this address or in total: of requests that are checked, or of responses that their visitors do not take.',
+      'Too many bodies are buffered, from this address or in total: of requests that are checked, or of responses that visitors read too slowly.',
     next: 'Try again shortly.',
-    text: () => 'Too many bodies are held right now. Try again shortly.',
+    text: () => 'Too many bodies are buffered right now. Try again shortly.',
   },
   certificate_at_proxy: {
     code: 3112,
     status: 403,
     cause: 'The endpoint requires a client certificate, and a proxy in front of the server terminated TLS.',
-    next: 'Let the proxy forward TLS unchanged: [behind a proxy](behind-a-proxy.md#tls-passthrough).',
+    next: 'Configure the proxy to forward TLS unchanged: [behind a proxy](behind-a-proxy.md#tls-passthrough).',
     text: (host: string) =>
-      `${host} requires a client certificate, which is lost when a proxy terminates TLS. Its operator has to forward TLS unchanged.`,
+      `${host} requires a client certificate, which is lost when a proxy terminates TLS. The operator must forward TLS unchanged.`,
   },
 
   // No endpoint, or none that admits this client.
@@ -167,7 +167,7 @@ const errorKinds = {
   login_provider_unavailable: {
     code: 3216,
     status: 502,
-    cause: 'The identity provider is unreachable, too slow, or sends a response that is too large.',
+    cause: 'The identity provider is unreachable, too slow, or sends too large a response.',
     next: 'Try again; if the error persists, check the provider, or allow it with `--outbound-allow`.',
     text: () =>
       'The identity provider of this page cannot be reached or did not respond in time. Try again in a moment.',
@@ -175,7 +175,8 @@ const errorKinds = {
   login_busy: {
     code: 3218,
     status: 503,
-    cause: 'More messages from identity providers arrive than can be verified, or one took too long.',
+    cause:
+      'More messages from identity providers arrive than can be verified, or verifying one took too long.',
     next: 'Open the page again after the number of seconds in `Retry-After`.',
     text: () => 'Too many sign-ins are in progress. Open the page again in a moment.',
   },
@@ -197,15 +198,15 @@ const errorKinds = {
     code: 3222,
     status: 403,
     cause: 'A sign-in was not completed: it was cancelled, took too long, or its response was not valid.',
-    next: 'Open the page again. If it fails again, the owner finds the reason in the dashboard and the log.',
+    next: 'Open the page again. If it fails again, the owner can find the reason in the dashboard and the log.',
     text: (reason: string) => `The sign-in was not completed: ${reason}.`,
   },
   login_misconfigured: {
     code: 3223,
     status: 500,
-    cause: 'The sign-in of the endpoint, or its identity provider, is set up wrongly.',
-    next: 'Its owner finds the reason in the dashboard and the log, and the setting in the table of `docs/login.md`.',
-    text: () => 'You cannot sign in here right now: the sign-in of this page is set up wrongly.',
+    cause: 'The sign-in of the endpoint, or its identity provider, is misconfigured.',
+    next: 'Its owner can find the reason in the dashboard and the log; the table in `docs/login.md` names the setting.',
+    text: () => 'You cannot sign in here right now: the sign-in of this page is misconfigured.',
   },
   credentials_required: {
     code: 3208,
@@ -233,10 +234,10 @@ const errorKinds = {
     code: 3313,
     status: 503,
     cause:
-      'The `auth_cookie_domain` of the sign-in is not a domain above the host that the account of the endpoint has reserved, so every request is denied.',
+      'The `auth_cookie_domain` of the sign-in is not a parent domain of the host reserved by the account, so every request is denied.',
     next: 'Its owner has to reserve the domain or correct the traffic policy.',
     text: (domain: string) =>
-      `The sign-in of this endpoint is misconfigured: ${domain} is not a domain that its cookies may have. Contact the owner.`,
+      `The sign-in of this endpoint is misconfigured: its cookies cannot be set for ${domain}. Contact the owner.`,
   },
   module_broken: {
     code: 3212,
@@ -259,10 +260,10 @@ const errorKinds = {
     code: 2302,
     status: 403,
     cause:
-      'An expression of the traffic policy failed before an action that rejects, for example because it reads a header that the request lacks. Nothing tells whether the request may pass, so it was rejected.',
-    next: 'Its owner can ask with `has()`, `in` or `hasReqHeader()` before reading; `adit policy check` names such expressions.',
+      'An expression of the traffic policy failed before an action that rejects, for example because it reads a header that the request lacks. Whether the request may pass is unknown, so it was rejected.',
+    next: 'Its owner can test with `has()`, `in` or `hasReqHeader()` before reading; `adit policy check` names such expressions.',
     text: (rule: string, reason: string) =>
-      `The traffic policy of this endpoint could not decide about this request, so it was rejected: ${rule}: ${reason}.`,
+      `The traffic policy of this endpoint could not evaluate this request, so it was rejected: ${rule}: ${reason}.`,
   },
   policy_denied: {
     code: 2301,
@@ -305,13 +306,13 @@ const errorKinds = {
     status: 502,
     cause:
       'The traffic policy forwards the connection to an internal endpoint that terminates TLS, but the connection does not use TLS, or no longer does.',
-    next: 'Its owner has to forward it to a tcp endpoint, or terminate TLS in one of the two policies alone.',
+    next: 'Its owner has to forward it to a tcp endpoint, or terminate TLS in only one of the two policies.',
     text: () => 'The internal endpoint that this connection is forwarded to expects TLS.',
   },
   too_many_forwards: {
     code: 3501,
     status: 508,
-    cause: 'Traffic policies forward the request through too many internal endpoints, perhaps in a circle.',
+    cause: 'Traffic policies forward the request through too many internal endpoints, perhaps in a loop.',
     next: 'Its owner has to correct the policies.',
     text: (limit: string) => `The request was forwarded through more than ${limit} internal endpoints.`,
   },
@@ -325,7 +326,7 @@ const errorKinds = {
   call_failed: {
     code: 3600,
     status: 502,
-    cause: 'The traffic policy of the endpoint calls another server before it answers, and the call failed.',
+    cause: 'The traffic policy of the endpoint calls another server before it responds, and the call failed.',
     next: 'Its owner has to check that server, or allow it with `--outbound-allow`.',
     text: (reason: string) => `A server that this endpoint depends on could not be called: ${reason}.`,
   },
@@ -354,24 +355,24 @@ const errorKinds = {
     code: 3700,
     status: 400,
     cause:
-      'A Kubernetes cluster sent something else than a request for a service on its connection, or a request that is too long.',
-    next: 'Check that the operator connects, and not another program; update it if it does.',
+      'A Kubernetes cluster sent something other than a request for a service, or a request that is too long.',
+    next: 'Check that it is the operator that connects, not another program; if so, update it.',
     text: (reason: string) => `The request for a service was not understood: ${reason}.`,
   },
   operator_unknown: {
     code: 3701,
     status: 401,
     cause:
-      'The client certificate of a Kubernetes cluster is not the current one of an operator with the feature `bindings`: it was replaced, it is foreign, or its operator is deleted.',
-    next: 'Restart the operator, which then registers and gets its certificate again.',
+      'The client certificate of a Kubernetes cluster is not the current one of an operator with the feature `bindings`: it was replaced, was not issued here, or its operator was deleted.',
+    next: 'Restart the operator, which then registers and gets a new certificate.',
     text: () =>
-      'This certificate is not the current one of a Kubernetes operator with the feature bindings. Restart the operator, so that it gets its certificate again.',
+      'This certificate is not the current one of a Kubernetes operator with the feature bindings. Restart the operator to get a new certificate.',
   },
   operator_certificate_expired: {
     code: 3702,
     status: 401,
     cause: 'The client certificate of a Kubernetes operator has expired.',
-    next: 'Check that the operator runs and reaches the API: it renews its certificate 30 days before the end.',
+    next: 'Check that the operator is running and can reach the API: it renews its certificate 30 days before expiry.',
     text: () => 'The certificate of this Kubernetes operator has expired. Check that it can reach the API.',
   },
   service_not_found: {
@@ -385,9 +386,10 @@ const errorKinds = {
   service_unreachable: {
     code: 3704,
     status: 502,
-    cause: 'The agent of an endpoint that is bound to a Kubernetes cluster takes no connection right now.',
+    cause: 'The agent of an endpoint that is bound to a Kubernetes cluster accepts no connections right now.',
     next: 'Check the agent of that endpoint.',
-    text: (address: string) => `The endpoint at ${address} takes no connection right now. Check its agent.`,
+    text: (address: string) =>
+      `The endpoint at ${address} accepts no connections right now. Check its agent.`,
   },
   no_upstream: {
     code: 6029,
@@ -395,7 +397,7 @@ const errorKinds = {
     cause:
       'The traffic policy of a cloud endpoint did not end the request, and a cloud endpoint has no upstream.',
     next: 'Its owner has to add a rule that ends every request.',
-    text: (host: string) => `The traffic policy of ${host} did not answer this request.`,
+    text: (host: string) => `The traffic policy of ${host} did not respond to this request.`,
   },
   no_backend: {
     code: 6528,
@@ -447,7 +449,7 @@ const errorKinds = {
   upstream_timeout: {
     code: 8014,
     status: 504,
-    cause: 'The upstream did not respond in time; the page says how long that was.',
+    cause: 'The upstream did not respond in time; the page says how long the server waited.',
     next: 'Check the upstream, or allow it more time with the action `response-timeout` of a traffic policy.',
     text: (host: string, failure: string) => `The upstream of ${host} ${failure}.`,
   },
@@ -462,7 +464,7 @@ const errorKinds = {
     code: 3199,
     status: 500,
     cause: 'Internal server error.',
-    next: 'Report the ID on the page to the operator, who finds it in the log.',
+    next: 'Report the ID on the page to the operator, who can find it in the log.',
     text: (id: string) => `Something went wrong. If it happens again, report the ID ${id}.`,
   },
 } satisfies Record<string, ErrorKind>

@@ -41,7 +41,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   certificate_at_proxy: {
     title: 'Client certificate missing',
     visitor: ASK_OWNER,
-    owner: 'Let the proxy in front of the server forward TLS unchanged.',
+    owner: 'Configure the proxy in front of the server to forward TLS unchanged.',
   },
   endpoint_not_found: {
     title: 'Nothing is online at this address',
@@ -52,7 +52,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   breaker_open: {
     title: 'This site is having problems',
     visitor: TRY_AGAIN,
-    owner: 'Look at the errors of the service. The circuit breaker closes by itself when they stop.',
+    owner: 'Look at the errors of the service. The circuit breaker closes automatically when they stop.',
     stoppedAt: 'service',
   },
   address_denied: {
@@ -62,7 +62,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   },
   webhook_denied: {
     title: 'Webhook signature invalid',
-    visitor: 'This address accepts signed webhooks only.',
+    visitor: 'This address accepts only signed webhooks.',
     owner: 'Compare the provider and the secret of the webhook module with those of the sender.',
   },
   token_missing: {
@@ -83,7 +83,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   call_too_large: {
     title: 'Not available right now',
     visitor: ASK_OWNER,
-    owner: 'Let the http-request action of the traffic policy call a URL with a shorter response.',
+    owner: 'Change the http-request action of the traffic policy to call a URL with a shorter response.',
   },
   call_timeout: {
     title: 'Not available right now',
@@ -113,7 +113,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     stoppedAt: 'server',
   },
   login_provider_unavailable: {
-    title: 'The identity provider does not answer',
+    title: 'The identity provider does not respond',
     visitor: OPEN_AGAIN,
     owner: 'Check that the identity provider is running and that the server can reach it.',
   },
@@ -126,7 +126,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   },
   login_failed: { title: 'Sign-in not completed', visitor: 'Open the page again to start a new sign-in.' },
   login_misconfigured: {
-    title: 'Sign-in is set up wrongly',
+    title: 'Sign-in is misconfigured',
     visitor: 'Tell the owner of this site. They can see the reason.',
     owner: 'Your dashboard and the log of the server name the reason and the setting.',
   },
@@ -166,7 +166,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     title: 'Access denied',
     visitor: ASK_OWNER,
     owner:
-      'Correct the expression of the traffic policy: ask with has() or in before reading what may be absent.',
+      'Correct the expression of the traffic policy: test with has() or in before reading what may be absent.',
   },
   policy_denied: {
     title: 'Access denied',
@@ -182,17 +182,17 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   internal_unreachable: {
     title: 'A part of this site is offline',
     visitor: TRY_AGAIN,
-    owner: 'Look at the agent of the internal endpoint: it takes no connection now.',
+    owner: 'Check the agent of the internal endpoint: it accepts no connections right now.',
     stoppedAt: 'agent',
   },
-  binding_request_invalid: { title: 'Invalid request of a cluster', visitor: CHECK_CLIENT },
+  binding_request_invalid: { title: 'Invalid request from a cluster', visitor: CHECK_CLIENT },
   operator_unknown: {
     title: 'Unknown Kubernetes operator',
     visitor: ASK_OWNER,
-    owner: 'Restart the operator, so that it gets its certificate again.',
+    owner: 'Restart the operator to get a new certificate.',
   },
   operator_certificate_expired: {
-    title: 'Expired certificate of a Kubernetes operator',
+    title: 'Kubernetes operator certificate expired',
     visitor: ASK_OWNER,
     owner: 'Check that the operator can reach the API.',
   },
@@ -205,17 +205,17 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   service_unreachable: {
     title: 'This service is offline',
     visitor: TRY_AGAIN,
-    owner: 'Look at the agent of the endpoint: it takes no connection now.',
+    owner: 'Check the agent of the endpoint: it accepts no connections right now.',
     stoppedAt: 'agent',
   },
   tls_terminated: {
     title: 'This site forwards without TLS',
     visitor: 'Contact the owner of this site.',
-    owner: 'Forward to a tcp endpoint, or terminate TLS in one of the two policies alone.',
+    owner: 'Forward to a tcp endpoint, or terminate TLS in only one of the two policies.',
     stoppedAt: 'server',
   },
   too_many_forwards: {
-    title: 'This site forwards in a circle',
+    title: 'This site forwards in a loop',
     visitor: 'Contact the owner of this site.',
     owner: 'Look for traffic policies whose forward-internal actions lead back to each other.',
     stoppedAt: 'server',
@@ -226,9 +226,9 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     owner: 'Change the rate limit in the traffic policy of the endpoint.',
   },
   no_upstream: {
-    title: 'This site does not answer',
+    title: 'This site does not respond',
     visitor: 'Contact the owner of this site.',
-    owner: 'Let the traffic policy of the cloud endpoint end every request.',
+    owner: 'Change the traffic policy of the cloud endpoint to end every request.',
     stoppedAt: 'server',
   },
   no_backend: {
@@ -245,7 +245,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   agent_offline: {
     title: 'The connection to this site was lost',
     visitor: TRY_AGAIN,
-    owner: 'Check the network of the agent; it reconnects by itself.',
+    owner: 'Check the network of the agent; it reconnects automatically.',
     stoppedAt: 'agent',
   },
   upstream_refused: {
@@ -271,7 +271,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     title: 'This site took too long to respond',
     visitor: 'Reload the page, or try again later.',
     owner:
-      'Look for what keeps the service from responding, or allow it more time with the action response-timeout of a traffic policy.',
+      'Find out what keeps the service from responding, or allow it more time with the action response-timeout of a traffic policy.',
     stoppedAt: 'service',
   },
   too_busy: {
@@ -283,7 +283,7 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
   internal: {
     title: 'Something went wrong',
     visitor: 'Reload the page. If it happens again, report the ID above.',
-    owner: 'The operator of the server finds the ID in its log.',
+    owner: 'The operator of the server can find the ID in its log.',
     stoppedAt: 'server',
   },
 }

@@ -441,7 +441,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     line: 'adit api ip-policies list --api-key wrong',
     says: text(
-      'This API key is not known. It may have been deleted; create one with POST /api_keys.',
+      'Unknown API key. It may have been deleted; create one with POST /api_keys.',
       'ERR_ADIT_203 (status 401): adit help ERR_ADIT_203',
     ),
   },

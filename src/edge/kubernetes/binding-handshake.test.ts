@@ -433,7 +433,7 @@ test('a policy that denies the connection, and an agent that takes none, are nam
   assert.equal((await connect('denied.shop', 5432)).response[0], '3 ERR_ADIT_2301')
   assert.deepEqual((await connect('busy.shop', 5432)).response, [
     '3 ERR_ADIT_3704',
-    '4 The endpoint at busy.shop:5432 takes no connection right now. Check its agent.',
+    '4 The endpoint at busy.shop:5432 accepts no connections right now. Check its agent.',
   ])
   assert.deepEqual(
     observer.connections.map(({ errorCode }) => errorCode),

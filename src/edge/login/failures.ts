@@ -13,7 +13,7 @@ interface FailureKind {
 }
 
 const INVALID_RESPONSE = 'the response from the identity provider was not valid'
-const OPEN_AGAIN = 'Nothing: opening the page again starts a new sign-in.'
+const OPEN_AGAIN = 'Nothing; opening the page again starts a new sign-in.'
 const COMPARE_SETTINGS = 'Compare the settings of the sign-in with those of the application at the provider.'
 
 const kinds = {
@@ -28,10 +28,10 @@ const kinds = {
   },
   group_not_allowed: {
     error: 'login_denied',
-    cause: 'The person is a member of no group with access.',
+    cause: 'The person is not a member of any group with access.',
     visitor: 'you are not a member of a group with access to this page',
     owner:
-      'Compare `authorized_groups` (`teams`, `organizations`) with the groups that the provider sends, letter by letter.',
+      'Compare `authorized_groups` (`teams`, `organizations`) with the groups that the provider sends; they must match exactly.',
     log: 'info',
   },
   rule_denied: {
@@ -50,7 +50,7 @@ const kinds = {
   },
   interaction_required: {
     error: 'login_failed',
-    cause: 'The provider would have to ask the person something and was told not to.',
+    cause: 'The provider needs to prompt the person, but the request forbids prompts.',
     visitor: 'the identity provider has to ask you to sign in there first',
     owner: 'Remove `prompt=none` from `authz_url_params`.',
     log: 'info',
@@ -59,14 +59,14 @@ const kinds = {
   // The sign-in does not belong to this browser, this page or this moment.
   expired: {
     error: 'login_failed',
-    cause: 'The person took longer than ten minutes, or the address was opened again later.',
+    cause: 'The person took longer than ten minutes, or opened the address again later.',
     visitor: 'it took too long',
     owner: OPEN_AGAIN,
     log: 'none',
   },
   completed: {
     error: 'login_failed',
-    cause: 'The sign-in was completed before.',
+    cause: 'The sign-in was already completed.',
     visitor: 'it has already been completed',
     owner: OPEN_AGAIN,
     log: 'none',
@@ -94,7 +94,7 @@ const kinds = {
   },
   not_started_here: {
     error: 'login_failed',
-    cause: 'The response of a provider answers no sign-in of this platform.',
+    cause: 'The response of a provider does not belong to any sign-in of this platform.',
     visitor: 'it was not started here',
     owner: OPEN_AGAIN,
     log: 'none',
@@ -108,7 +108,7 @@ const kinds = {
   },
   response_invalid: {
     error: 'login_failed',
-    cause: 'The response is not valid, or was changed on its way.',
+    cause: 'The response is not valid, or was modified in transit.',
     visitor: INVALID_RESPONSE,
     owner: `${COMPARE_SETTINGS} The reason in the log names what was wrong.`,
     log: 'warn',
@@ -132,7 +132,7 @@ const kinds = {
     cause: 'A sign-out message of the provider is not signed, not valid, or was used before.',
     visitor: 'the sign-out message was not valid; it has to be signed and can be used once',
     owner:
-      'Let a SAML provider sign its sign-out messages. For OpenID compare `issuer` and `client_id`, and set the clocks of this server and of the provider (NTP).',
+      'Configure a SAML provider to sign its sign-out messages. For OpenID, compare `issuer` and `client_id`, and set the clocks of this server and of the provider (NTP).',
     log: 'warn',
   },
 
@@ -149,12 +149,12 @@ const kinds = {
     cause: 'The provider rejects the authorization code: it is for another client, was used, or expired.',
     visitor: INVALID_RESPONSE,
     owner:
-      'Compare `client_id` with the application at the provider, and check that codes are valid for some seconds and PKCE with S256 is allowed there.',
+      'Compare `client_id` with the application at the provider, and check that codes stay valid for a few seconds and that PKCE with S256 is allowed there.',
     log: 'warn',
   },
   scope_rejected: {
     error: 'login_misconfigured',
-    cause: 'The provider does not know a scope, or does not give it to this client.',
+    cause: 'The provider does not know a scope, or does not grant it to this client.',
     owner: 'Remove the scope from `scopes`, or allow it for the client at the provider.',
     log: 'warn',
   },
@@ -174,16 +174,16 @@ const kinds = {
   },
   issuer_mismatch: {
     error: 'login_misconfigured',
-    cause: 'The provider calls itself by another issuer.',
+    cause: 'The provider identifies itself with another issuer.',
     owner:
-      "Copy `issuer` from the provider's metadata, letter by letter: a slash at the end counts. For SAML import the metadata again.",
+      "Copy `issuer` from the provider's metadata exactly, including a trailing slash. For SAML, import the metadata again.",
     log: 'warn',
   },
   algorithm_unsupported: {
     error: 'login_misconfigured',
-    cause: 'The ID token is not signed with a public-key algorithm that is supported.',
+    cause: 'The ID token is not signed with a supported public-key algorithm.',
     owner:
-      'Let the provider sign ID tokens of this client with RS256, PS256, ES256 or EdDSA, not with HS256.',
+      'Configure the provider to sign ID tokens of this client with RS256, PS256, ES256 or EdDSA, not HS256.',
     log: 'warn',
   },
   token_encrypted: {
@@ -196,18 +196,18 @@ const kinds = {
     error: 'login_misconfigured',
     cause: 'The signature matches no key that the provider publishes.',
     owner:
-      "If the provider has new keys, import its metadata again as `idp_metadata`, or use `idp_metadata_url`, which is read again by itself. OpenID keys are read from the provider's `jwks_uri`.",
+      "If the provider has new keys, import its metadata again as `idp_metadata`, or use `idp_metadata_url`, which is refreshed automatically. OpenID keys are read from the provider's `jwks_uri`.",
     log: 'warn',
   },
   clock_wrong: {
     error: 'login_misconfigured',
-    cause: 'The response is valid at another time: a clock is wrong.',
-    owner: 'Set the clocks of this server and of the provider (NTP); 60 seconds of difference are allowed.',
+    cause: 'The response is not valid at this time: a clock is wrong.',
+    owner: 'Set the clocks of this server and of the provider (NTP); a difference of 60 seconds is allowed.',
     log: 'warn',
   },
   token_invalid: {
     error: 'login_failed',
-    cause: 'The token is for another client or of another issuer, or names no person.',
+    cause: 'The token is for another client, from another issuer, or does not identify a person.',
     visitor: INVALID_RESPONSE,
     owner: 'Compare `client_id` and `issuer` with those of the application at the provider.',
     log: 'warn',
@@ -222,19 +222,19 @@ const kinds = {
   identity_too_large: {
     error: 'login_misconfigured',
     cause: 'The id of the person is too long for a cookie.',
-    owner: 'Let the provider send a shorter `sub` or `NameID`.',
+    owner: 'Configure the provider to send a shorter `sub` or `NameID`.',
     log: 'warn',
   },
   assertion_unsigned: {
     error: 'login_misconfigured',
     cause: 'Neither the SAML response nor its assertion is signed.',
-    owner: 'Let the provider sign assertions or responses.',
+    owner: 'Configure the provider to sign assertions or responses.',
     log: 'warn',
   },
   signature_weak: {
     error: 'login_misconfigured',
     cause: 'The signature uses an algorithm that is not accepted, such as SHA-1.',
-    owner: 'Let the provider sign with RSA and SHA-256, SHA-384 or SHA-512.',
+    owner: 'Configure the provider to sign with RSA and SHA-256, SHA-384 or SHA-512.',
     log: 'warn',
   },
   assertion_encrypted: {
@@ -254,20 +254,20 @@ const kinds = {
     error: 'login_misconfigured',
     cause: 'The TLS certificate of the provider is not trusted.',
     owner:
-      'If an authority of your own issued it, the operator of the server adds that with `--outbound-ca`; otherwise renew the certificate of the provider.',
+      'If your own authority issued it, the operator of the server can add that with `--outbound-ca`; otherwise renew the certificate of the provider.',
     log: 'warn',
   },
   provider_forbidden: {
     error: 'login_misconfigured',
     cause:
-      'The server may not call the provider: it is not on the public Internet, or not served with https on port 443.',
+      'The server may not call the provider: it is not on the public Internet, or is not served over HTTPS on port 443.',
     owner: 'The operator of the server has to allow the address with `--outbound-allow`.',
     log: 'warn',
   },
 
   provider_down: {
     error: 'login_provider_unavailable',
-    cause: 'The provider cannot be reached, takes too long, or reports an error of its own.',
+    cause: 'The provider cannot be reached, takes too long, or reports an internal error.',
     owner: 'Check that the provider is running and that the server can reach it.',
     log: 'warn',
   },
