@@ -2885,7 +2885,7 @@ export interface KubernetesOperatorRequest {
 export interface AccountDocumentRequest {
   /** Whether to return the plan and change nothing. */
   dry_run?: boolean
-  /** Whether to delete resources that an earlier document held and this one does not. */
+  /** Whether to delete resources that an earlier document had and this one does not. */
   prune?: boolean
   /** Keys with which programs call this API. */
   api_keys?: Record<string, APIKeyRequest>
@@ -5095,7 +5095,7 @@ export interface Operations {
     /** Delete a bot user. */
     delete(id: string, options?: CallOptions): Promise<void>
   }
-  /** Records of URLs that were reported for abuse. A report blocks nothing. */
+  /** Records of URLs that were reported for abuse. A report does not block anything. */
   readonly abuseReports: {
     /** Create an abuse report. */
     create(body: {

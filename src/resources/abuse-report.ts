@@ -16,7 +16,7 @@ const hostname = object(
 /** A record of URLs that were reported for abuse. It blocks nothing: the operator decides about them. */
 export const AbuseReport = defineResource({
   name: 'abuse report',
-  description: 'Records of URLs that were reported for abuse. A report blocks nothing.',
+  description: 'Records of URLs that were reported for abuse. A report does not block anything.',
   path: '/abuse_reports',
   prefix: 'abrp',
   listKey: 'abuse_reports',

@@ -144,7 +144,7 @@ export const resourcePages: readonly ResourcePages[] = [
     title: 'Abuse reports',
     singular: 'abuse report',
     below: '/endpoints',
-    lead: 'Records of URLs that were reported for abuse. A report blocks nothing.',
+    lead: 'Records of URLs that were reported for abuse. A report does not block anything.',
     emptyText: 'Create one to record a complaint about URLs of this account.',
     columns: [
       { title: 'First URL', field: 'urls' },
@@ -172,7 +172,7 @@ export const resourcePages: readonly ResourcePages[] = [
       { title: 'Version', field: 'deployment.version' },
       createdColumn,
     ],
-    deleteWarning: 'An operator that still runs registers again when it restarts.',
+    deleteWarning: 'An operator that is still running registers again when it restarts.',
   },
   {
     prefix: 'agin',

@@ -12,7 +12,7 @@ export function FailedSignIns({ isShown }: { isShown: (failed: FailedSignIn) => 
   if (rows.length === 0) return null
   return (
     <Card title="Failed sign-ins">
-      <p>The last sign-ins of visitors that failed, since the server started.</p>
+      <p>The latest failed sign-ins of visitors since the server started.</p>
       <Table label="Failed sign-ins" columns={COLUMNS} rows={rows} keyOf={keyOf} />
     </Card>
   )

@@ -99,7 +99,7 @@ export function PolicyTrial({
       {lines('headers', 'Request headers', 'One per line, such as accept: text/html.')}
       {lines('body', 'Request body')}
       {text('client_ip', 'Address of the visitor')}
-      {text('signed_in_as', 'Signed in as', 'The email address of a visitor who has signed in.')}
+      {text('signed_in_as', 'Signed in as', 'The email address of a signed-in visitor.')}
       <div className="form-actions">
         <Button busy={busy} onClick={() => void send()}>
           Try request

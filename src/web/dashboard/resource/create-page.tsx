@@ -57,7 +57,7 @@ function AgentCommands({ command, authtoken }: { command: string; authtoken: str
       <CommandLine text={`${command} ${authtoken}`} />
       {join !== undefined && (
         <>
-          <p>If there is no agent yet, this line installs it and tells it this server and the authtoken:</p>
+          <p>If there is no agent yet, this line installs one with this server and the authtoken:</p>
           <CommandLine text={join} />
         </>
       )}

@@ -24,9 +24,9 @@ export default function UserInvitation({ item }: ExtraProps) {
       {invitation === undefined ? (
         <>
           <p>
-            Creates a link with which {String(item.email)} chooses a password and signs in. It works once, for
-            seven days, and replaces earlier links. If they have a password or a second factor, both stay
-            until the link is used.
+            Creates a link for {String(item.email)} to choose a password and sign in. It works once, within
+            seven days, and replaces earlier links. An existing password and second factor stay until the link
+            is used.
           </p>
           <div className="form-actions">
             <Button busy={busy} onClick={() => void invite()}>

@@ -160,7 +160,7 @@ function GroupForm({
             error={concernsBackends(error) ? error?.message : undefined}
             hint={
               kind === 'weighted'
-                ? 'Each backend gets its weight divided by the sum of all weights; 0 gets no traffic.'
+                ? 'Traffic is split by weight; 0 gets no traffic.'
                 : 'A backend is tried when the ones before it have no tunnel online or cannot be reached.'
             }
           >

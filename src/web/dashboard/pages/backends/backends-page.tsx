@@ -44,7 +44,7 @@ export default function BackendsPage({ query }: PageProps) {
   return (
     <Page
       title="Backends"
-      lead="What serves the traffic of edges: agents selected by labels, fixed responses and addresses, and groups of those."
+      lead="What serves the traffic of edges: agents selected by labels, fixed responses and addresses, and groups of these."
       actions={value && value.total > 0 && create}
     >
       <LoadStatus load={load} />

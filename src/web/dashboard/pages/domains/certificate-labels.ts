@@ -45,7 +45,7 @@ export function describeCertificate(
     return {
       tone: 'warn',
       short: 'Waiting for operator',
-      text: 'This server does not obtain certificates: its operator has to start it with --acme-directory. Until then visitors get a certificate from the private authority of this platform, which browsers do not trust by default.',
+      text: 'This server does not obtain certificates: its operator has to start it with --acme-directory. Meanwhile, visitors get a certificate from the private authority of this platform, which browsers do not trust by default.',
       attention: true,
     }
   if (job === null || job.error_code === null)

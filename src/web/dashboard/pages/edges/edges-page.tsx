@@ -51,8 +51,8 @@ export default function EdgesPage({ query }: PageProps) {
       <LoadStatus load={load} />
       {value?.total === 0 && (
         <EmptyState title="No edges yet" action={create}>
-          An edge adds sign-in, IP policies, several backends and more to a host name, and stays when agents
-          come and go.
+          An edge adds sign-in, IP policies, several backends and more to a host name, and persists while
+          agents come and go.
         </EmptyState>
       )}
       {value && value.total > 0 && (

@@ -127,7 +127,7 @@ function CallbackAddress({ module }: { module: 'oidc' | 'oauth' }) {
   return (
     <Notice>
       Register this redirect (callback) URL with the provider
-      {module === 'oidc' && ', also for the way back after a sign-out (post-logout redirect URI)'}:
+      {module === 'oidc' && ', also as its post-logout redirect URI'}:
       <span className="copy-line">
         <code>{address}</code> <CopyButton text={address} />
       </span>

@@ -41,10 +41,8 @@ export function FirstSteps({ platform }: { platform: PlatformInfo | undefined })
             <InstallStep platform={platform} />
           ) : (
             <>
-              <h3>Start what you want to show</h3>
-              <p>
-                A web service on port 3000, for example. For a try, this one lists the files of a directory:
-              </p>
+              <h3>Start your service</h3>
+              <p>For example, a web service on port 3000. To try it out, serve the files of a directory:</p>
               <CommandLine text="python3 -m http.server 3000" />
             </>
           )}
@@ -89,13 +87,13 @@ function InstallStep({ platform }: { platform: PlatformInfo }) {
             <a href="/docs/install#3-install" target="_blank" rel="noreferrer">
               the documentation
             </a>{' '}
-            describes; then tell it this server.
+            describes; then point it at this server:
           </p>
           <TellServer platform={platform} authtoken={authtoken} />
         </>
       ) : (
         <>
-          <p>This line also tells it this server.</p>
+          <p>This line also points it at this server.</p>
           <CommandLine text={join} />
         </>
       )}
@@ -133,11 +131,11 @@ function AuthtokenButton({
     }
     setBusy(false)
   }
-  if (!mayChange) return <p>An authtoken is shown to those who may create a credential.</p>
+  if (!mayChange) return <p>Only users who may create a credential see an authtoken.</p>
   if (authtoken !== undefined)
     return (
       <p className="quiet" role="status">
-        Copy it now: the authtoken in it is not shown again. It is listed with the{' '}
+        Copy it now: the authtoken is not shown again. It is listed with the{' '}
         <a href={hrefTo('/tunnel-credentials')}>tunnel credentials</a>, where it can be deleted.
       </p>
     )
@@ -177,14 +175,14 @@ function OtherWays({ platform }: { platform: PlatformInfo }) {
       ))}
       {others.length > 0 && (
         <>
-          <p>An agent that is there already is told the server and an authtoken once:</p>
+          <p>Then point the agent at this server, once:</p>
           <TellServer platform={platform} authtoken={undefined} />
         </>
       )}
       {ssh !== undefined && (
         <>
           <p>
-            Without an agent, with an SSH key that <a href={hrefTo('/ssh-credentials')}>is stored here</a>:
+            Without an agent, using an SSH key that <a href={hrefTo('/ssh-credentials')}>is stored here</a>:
           </p>
           <CommandLine text={ssh} />
         </>

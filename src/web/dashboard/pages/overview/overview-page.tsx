@@ -161,8 +161,8 @@ function EdgelessNotice({ platform }: { platform: PlatformInfo | undefined }) {
   if (!platform || platform.http_url !== null || platform.https_url !== null) return null
   return (
     <Notice>
-      Other nodes of this platform serve the visitors, and each node counts only its own traffic: the charts
-      here stay empty.
+      Other nodes of this platform serve the visitors. Each node counts only its own traffic, so these charts
+      stay empty.
     </Notice>
   )
 }

@@ -15,8 +15,8 @@ export default function ReferencePage() {
       title="API reference"
       lead={
         <>
-          Everything that the dashboard does can be done with the management API. Each operation has a console
-          that sends requests with your permissions. Programs read <a href="/openapi.json">openapi.json</a>.
+          The management API can do everything the dashboard does. Each operation has a console that sends
+          requests with your permissions. Programs read <a href="/openapi.json">openapi.json</a>.
         </>
       }
     >
