@@ -44,7 +44,7 @@ function withTimesNote(table: string): string {
     ? ''
     : `In an empty Debian system, measured by \`npm run test:channels\`: *Install* is everything that the channel needs beyond the base
 system, with downloads from package registries; *First URL* is from the first start of the server to a response through an agent;
-*\`adit version\`* is the fastest of nine runs. For npm, Node 24 is there already; for the container, the image is built.
+*\`adit version\`* is the fastest of nine runs. For npm, Node 24 is already installed; for the container, the time includes building the image.
 
 ${table}`
 }
