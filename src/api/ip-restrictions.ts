@@ -51,7 +51,7 @@ export const ipRestrictions = crud(IpRestriction, {
     if (address !== undefined)
       throw problem(
         'conflict',
-        `These policies do not let in ${address}, where this call comes from. Add a rule that allows it first, or leave enforced false.`,
+        `These policies do not allow ${address}, where this call comes from. Add a rule that allows it first, or leave enforced false.`,
       )
     return record
   },

@@ -1,7 +1,7 @@
 import { formatError } from './serialize-error.ts'
 
 const UNSETTLED_MESSAGE =
-  'The command ended before it was done: it waited for an answer that can no longer come. Run it again; if it happens again, it is a bug.'
+  'The command ended before it was done: it waited for a response that can no longer arrive. Run it again; if it happens again, it is a bug.'
 
 /**
  * Runs the command of this process and sets its exit code. Node silently exits with code 13 when nothing but unsettled

@@ -21,7 +21,7 @@ export const dialFailures = {
   },
   reset: {
     reason: 'it closed the connection',
-    next: 'If the service does not use TLS, begin its address with `http://`. Otherwise look at its log.',
+    next: 'If the service does not use TLS, begin its address with `http://`. Otherwise check its log.',
   },
   not_tls: {
     reason: 'it does not speak TLS',
@@ -33,7 +33,7 @@ export const dialFailures = {
   },
   certificate_untrusted: {
     reason: 'its certificate is not trusted',
-    next: 'Name the authority that issued it with `--upstream-tls-verify-cas FILE`, or leave out `--upstream-tls-verify`.',
+    next: 'Set the authority that issued it with `--upstream-tls-verify-cas FILE`, or leave out `--upstream-tls-verify`.',
   },
   certificate_name: {
     reason: 'its certificate is for another name',
@@ -53,7 +53,7 @@ export const dialFailures = {
   },
   not_permitted: {
     reason: 'permission denied',
-    next: 'Let the user that runs the agent open the socket of the service.',
+    next: 'Allow the user that runs the agent to open the socket of the service.',
   },
   no_route: {
     reason: 'the host cannot be reached',

@@ -30,15 +30,15 @@ export const protocolErrors = {
   token_malformed: defineError(
     105,
     () =>
-      'The authtoken is not well formed. Copy it again from the dashboard and save it with: adit config add-authtoken TOKEN',
+      'The authtoken is malformed. Copy it again from the dashboard and save it with: adit config add-authtoken TOKEN',
     {
-      cause: 'The authtoken is not well formed: a part of it is missing, or it is something else.',
+      cause: 'The authtoken is malformed: part of it is missing, or it is not an authtoken.',
       next: 'Copy it again from the dashboard and save it with `adit config add-authtoken TOKEN`.',
     },
   ),
   address_refused: defineError(
     115,
-    (ip: string) => `The account's IP restrictions do not let agents connect from ${ip}.`,
+    (ip: string) => `The account's IP restrictions do not allow agents from ${ip}.`,
     {
       cause: 'An IP restriction of the account denies agents from this address.',
       next: 'Connect from another address, or ask for a rule in one of its IP policies.',
@@ -71,7 +71,7 @@ export const protocolErrors = {
   too_many_sessions: defineError(
     108,
     () =>
-      'The account holds as many sessions of agents and SSH clients as the server has room for. Stop some of them, or try again later.',
+      'The account holds as many sessions of agents and SSH clients as the server allows. Stop some of them, or try again later.',
     {
       cause:
         'The account has reached its limit of agent and SSH sessions on the server. The agent retries automatically, at other addresses of the server first.',
@@ -209,7 +209,7 @@ export const protocolErrors = {
       `${url} is held by a session that does not answer. It becomes available when that session expires; try again shortly.`,
     {
       cause: 'An unresponsive session of the same credential holds this address and may still recover.',
-      next: 'Wait: the address becomes free within seconds, when that session expires. `adit http` and similar commands retry by themselves; other programs should retry.',
+      next: 'Wait: the address becomes free within seconds, when that session expires. `adit http` and similar commands retry automatically; other programs should retry.',
     },
   ),
   names_unavailable: defineError(
@@ -280,7 +280,7 @@ export const protocolErrors = {
   ),
   too_many_legs: defineError(
     undefined,
-    () => 'The agents of the account have as many further legs as the server has room for.',
+    () => 'The agents of the account already have as many additional legs as the server allows.',
   ),
   session_elsewhere: defineError(
     undefined,

@@ -89,7 +89,7 @@ test('a leg is no session of the account, and legs have a limit of their own', a
   const platform = await startPlatform(t, { gateway })
   const agent = await startAgent(t, platform, 4)
 
-  await assert.rejects(agent.join(4), /as many further legs/)
+  await assert.rejects(agent.join(4), /as many additional legs/)
   // Two are the account's share of three sessions.
   await platform.agent(t)
   await assert.rejects(platform.agent(t), { number: 108 })

@@ -36,7 +36,7 @@ export function verifyDigest(file: string): number | undefined {
   if (!trailer.startsWith(LABEL)) {
     if (size < 72 || Buffer.from(readAt(file, 68, 4), 'latin1').readUInt32BE() !== APPLICATION_ID)
       return undefined
-    throw new BackupError(`${file} is not a whole backup: the digest at its end is missing.`)
+    throw new BackupError(`${file} is not a complete backup: the digest at its end is missing.`)
   }
   if (trailer !== `${LABEL}${computeDigest(file, length)}\n`)
     throw new BackupError(

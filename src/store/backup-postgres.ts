@@ -19,7 +19,7 @@ export async function dumpPostgres(url: string, file: string, log: Logger): Prom
       const supported = migrations.at(-1)!.version
       if (version > supported) {
         throw new NewerSchema(
-          `The database has schema ${version} and this release knows ${supported}: back it up with the newer release.`,
+          `The database has schema ${version}, but this release supports only ${supported}: back it up with the newer release.`,
         )
       }
       const target = new SqliteEngine(file, log)
@@ -57,7 +57,7 @@ export async function loadPostgres(url: string, file: string, log: Logger): Prom
         'SELECT (SELECT count(*) FROM resources) + (SELECT count(*) FROM settings) AS rows',
       )
       if (Number(counts?.rows) > 0)
-        throw new BackupError('The database is in use already: restore into an empty one.')
+        throw new BackupError('The database is already in use: restore into an empty one.')
       await sql.run('DELETE FROM head')
       for (const table of TABLES) await loadTable(source, sql, table)
     })

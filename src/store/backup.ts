@@ -35,7 +35,7 @@ export interface BackupOptions {
  * backup of one can be restored into the other. Secrets stay sealed, and the master key is not included.
  */
 export async function backup({ url, dataDir, log }: BackupOptions, target: string): Promise<void> {
-  if (existsSync(target)) throw new BackupError(`${target} exists already: name a new file for the backup.`)
+  if (existsSync(target)) throw new BackupError(`${target} already exists: name a new file for the backup.`)
   await writeAtomically(target, async (tempFile) => {
     if (url === undefined) dumpSqlite(join(dataDir, DATABASE_FILE), tempFile)
     else await dumpPostgres(url, tempFile, log)
@@ -60,7 +60,7 @@ export async function restore(
   const file = join(dataDir, DATABASE_FILE)
   for (const existing of [file, `${file}-wal`]) {
     if (existsSync(existing))
-      throw new BackupError(`${existing} exists already: restore into an empty data directory.`)
+      throw new BackupError(`${existing} already exists: restore into an empty data directory.`)
   }
   createDirectory(dataDir, 0o700)
   await writeAtomically(file, async (tempFile) => {
@@ -89,7 +89,7 @@ function dumpSqlite(file: string, target: string): void {
 function verifyArchive(source: string): number | undefined {
   if (!existsSync(source)) throw new BackupError(`There is no file ${source}.`)
   const length = verifyDigest(source)
-  const damagedError = (reason: string) => new BackupError(`${source} is not a whole backup: ${reason}.`)
+  const damagedError = (reason: string) => new BackupError(`${source} is not a complete backup: ${reason}.`)
   const database = new DatabaseSync(source, { readOnly: true })
   try {
     const state = database.prepare('PRAGMA integrity_check').get()?.integrity_check
@@ -98,7 +98,7 @@ function verifyArchive(source: string): number | undefined {
     const supported = migrations.at(-1)!.version
     if (Number(row?.version) > supported) {
       throw new NewerSchema(
-        `The backup has schema ${row?.version} and this release knows ${supported}: restore it with the release that made it.`,
+        `The backup has schema ${row?.version}, but this release supports only ${supported}: restore it with the release that made it.`,
       )
     }
     return length

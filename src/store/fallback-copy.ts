@@ -84,7 +84,7 @@ export class FallbackCopy {
   /** What to say of a database without tables: the copy shows that there were some. */
   get emptyProblem(): string | undefined {
     if (!this.#usable) return undefined
-    return `The database is empty, and this node has used it with data: correct --database-url, or restore a backup. To start over, remove ${FALLBACK_COPY_FILE}.`
+    return `The database is empty, but this node has used it with data before: correct --database-url, or restore a backup. To start over, remove ${FALLBACK_COPY_FILE}.`
   }
 
   /** Reads from the database, or from the copy while the database is unavailable. */

@@ -96,7 +96,7 @@ export function readMasterKeys(file: string): MasterKey[] {
     const mode = stats.mode & 0o777
     if (mode & 0o027) {
       throw new MasterKeyError(
-        `The master key file ${file} is open to others (mode ${mode.toString(8)}): run chmod 600 ${file}.`,
+        `The master key file ${file} is accessible to others (mode ${mode.toString(8)}): run chmod 600 ${file}.`,
       )
     }
     text = readFileSync(file, 'utf8')

@@ -42,7 +42,7 @@ export async function migrate(
   const current = await migrator.runExclusive((sql) => schemaVersion(sql, dialect))
   if (current.version > supported && current.compatibleFrom > supported) {
     throw new NewerSchema(
-      `The database has schema ${current.version} and this release knows ${supported}: start a newer release, or restore a backup made before the upgrade.`,
+      `The database has schema ${current.version}, but this release supports only ${supported}: start a newer release, or restore a backup made before the upgrade.`,
     )
   }
   if (current.version === 0 && emptyProblem !== undefined) throw new StoreUnavailable(emptyProblem)
@@ -111,7 +111,7 @@ async function hasTable(sql: Sql, { findTable }: Dialect, name: string): Promise
 
 function foreignTables(table: string, cause?: unknown): UnsupportedDatabase {
   return new UnsupportedDatabase(
-    `The database has a table ${table} of another application: give Adit a database of its own.`,
+    `The database has a table ${table} of another application: give Adit its own database.`,
     { cause },
   )
 }

@@ -16,7 +16,7 @@ export function translateError(error: unknown): unknown {
   })
 }
 
-const RIGHTS = 'Give its user the rights that adit server check names'
+const RIGHTS = 'Grant its user the permissions that adit server check names'
 
 /** What to do about states that do not end by themselves. */
 const CONFIGURATION_REMEDIES: Readonly<Record<string, string>> = {

@@ -84,7 +84,7 @@ test('a first start says which part of the configuration the database rejects', 
   const missing = new URL(ownerUrl)
   missing.pathname = '/not_there'
   const reasons: [url: string, reason: RegExp][] = [
-    [userUrl, /permission denied for schema public\. Give its user the rights/],
+    [userUrl, /permission denied for schema public\. Grant its user the permissions/],
     [missing.href, /"not_there" does not exist\. Create the database, or correct its name/],
   ]
 
@@ -132,7 +132,7 @@ test('a node that has a copy does not fill an empty database', async (t) => {
   const store = await open(t, ownerUrl, dataDir, true)
 
   assert.equal((await store.fallbackReader.get(row!.kind, ACCOUNT, row!.id))?.id, row!.id)
-  await assert.rejects(store.check(), /The database is empty, and this node has used it with data/)
+  await assert.rejects(store.check(), /The database is empty, but this node has used it with data before/)
   await assert.rejects(put(store, draft()), StoreUnavailable)
 })
 

@@ -21,7 +21,7 @@ export class PostgresTargets {
     const attributes = parsed.parameters.find(([name]) => name === 'target_session_attrs')?.[1]
     if (attributes !== undefined && !WRITABLE.includes(attributes))
       throw new UnsupportedDatabase(
-        `target_session_attrs=${attributes} in the database URL leads to a standby: write read-write.`,
+        `target_session_attrs=${attributes} in the database URL selects a standby: use read-write.`,
       )
     const parameters = libpqParameters(parsed)
     this.#configs = parsed.hosts.map((host) => ({

@@ -318,8 +318,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     line: 'adit http 3000 --authtoken wrong',
     says: text(
-      'Session        closed (The authtoken is not well formed. Copy it again from the dashboard and save it with: adit config add-authtoken TOKEN)',
-      'authentication failed: The authtoken is not well formed. Copy it again from the dashboard and save it with: adit config add-authtoken TOKEN',
+      'Session        closed (The authtoken is malformed. Copy it again from the dashboard and save it with: adit config add-authtoken TOKEN)',
+      'authentication failed: The authtoken is malformed. Copy it again from the dashboard and save it with: adit config add-authtoken TOKEN',
       '',
       'ERR_ADIT_105',
       'adit help ERR_ADIT_105',

@@ -72,7 +72,7 @@ async function checkAddress(
 function targetProblem(target: string, base: string): DnsProblem {
   return {
     code: 'INTERNAL_ERROR',
-    msg: `${target} does not resolve: the platform's own domain ${base} is not set up completely. Its operator finds out why with "adit server check".`,
+    msg: `${target} does not resolve: the setup of the platform's own domain ${base} is incomplete. Its operator can find out why with "adit server check".`,
   }
 }
 

@@ -60,7 +60,7 @@ test('nodes run as a role that cannot create tables, once their owner has', asyn
   const { appUrl, ownerUrl, adminUrl } = await startDatabase(t)
   await assert.rejects(
     startNodes(t, 1, () => appUrl),
-    /permission denied for schema public\. Give its user the rights/,
+    /permission denied for schema public\. Grant its user the permissions/,
   )
   assert.notEqual((await migrate(t, appUrl)).code, 0)
 
