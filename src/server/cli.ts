@@ -28,7 +28,7 @@ import { findPredecessor, type RunningPredecessor } from './upgrade/predecessor.
 function formatHelp(): string {
   const usages = subcommands.map(({ words, operand = '', help }) => {
     const usage = [...words, operand].join(' ')
-    return `  adit server ${usage.padEnd(28)}${help}`
+    return `  adit server ${usage.padEnd(32)}${help}`
   })
   return `adit server: the platform, in one process or with several workers
 
