@@ -120,7 +120,7 @@ export const Oauth = defineModule(
       key: 'oauth',
       wire: Type.Object({ provider: Type.String(), client_id: optionalText, ...loginFields }),
       flags: [
-        { name: 'oauth', field: 'provider', help: 'ask visitors to log in with this provider' },
+        { name: 'oauth', field: 'provider', help: 'ask visitors to sign in with this provider' },
         ...allowFlags('oauth'),
         {
           name: 'oauth-scope',

@@ -90,7 +90,7 @@ export const Oidc = defineModule(
         ),
       }),
       flags: [
-        { name: 'oidc', field: 'issuer_url', help: 'ask visitors to log in with this OpenID issuer' },
+        { name: 'oidc', field: 'issuer_url', help: 'ask visitors to sign in with this OpenID issuer' },
         { name: 'oidc-client-id', field: 'client_id', help: 'client id at the issuer' },
         {
           name: 'oidc-client-secret',
@@ -112,7 +112,7 @@ export const Oidc = defineModule(
         {
           name: 'oidc-userinfo-refresh-interval',
           field: 'userinfo_refresh_interval',
-          help: 'ask the issuer again who a visitor is after this time, such as 5m',
+          help: 'check the visitor with the issuer again after this time, such as 5m',
         },
       ],
       check: ({ issuer_url, client_id, ...fields }) =>
