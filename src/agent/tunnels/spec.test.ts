@@ -189,7 +189,11 @@ const INVALID: [title: string, definition: TunnelDefinition, message: RegExp][] 
     { proto: 'http', addr: '80', host_header: 'a\r\nb' },
     /not a host name/,
   ],
-  ['a policy given twice', { proto: 'http', addr: '80', policy: '{}', traffic_policy: '{}' }, /set only one of/],
+  [
+    'a policy given twice',
+    { proto: 'http', addr: '80', policy: '{}', traffic_policy: '{}' },
+    /set only one of/,
+  ],
   [
     'a missing file',
     { proto: 'tls', addr: '80', crt: '/nonexistent', key: '/nonexistent' },
