@@ -298,7 +298,7 @@ test('a set-up names what is missing, rejects a local domain, and shows its file
     missing.errors,
     /Domain for tunnels: missing\. Write: adit server setup --domain tunnels\.example\.com/,
   )
-  assert.match(local.errors, /adit\.localhost is exists only on this machine/)
+  assert.match(local.errors, /adit\.localhost exists only on this machine/)
   assert.match(email.errors, /--acme-email: "you" is not an email address/)
   assert.equal(printed.code, 0)
   assert.match(printed.output, /^ADIT_DOMAIN=tunnels\.example\.com$/m)
