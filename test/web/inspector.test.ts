@@ -396,6 +396,8 @@ test('ten thousand requests scroll, and only visible rows are in the DOM', async
     agent.captures.end(capture, 2e6)
   }
   const { page } = await openPage(t, browser, `${api.url}/inspect/http`)
+  await page.getByText('200+ requests').waitFor()
+  await page.evaluate(`document.querySelector('.rows').scrollTop = 1e6`)
   await page.getByText('10000 requests').waitFor()
 
   const maxRows = await page.evaluate<number>(`(async () => {

@@ -5,6 +5,8 @@ import { listCaptures } from './api.ts'
 export interface FeedView {
   /** Newest first. */
   captures: readonly CaptureView[]
+  /** The agent has older ones, which are loaded when they are asked for. */
+  hasOlder: boolean
   /** The connection of this page to the agent. */
   state: 'connecting' | 'live' | 'lost'
   /** The connection of the agent to the server; empty until the agent has said. */
@@ -16,6 +18,8 @@ export interface FeedView {
 
 /** The limit of the list; the agent is limited by memory instead. */
 const MAX_CAPTURES = 10_000
+/** What a list shows at first, and then all else. */
+const FIRST_PAGE_SIZE = 200
 const PAGE_SIZE = 1000
 
 /** Follows the captures of the agent: loads the existing ones, then applies updates from the event stream. */
@@ -24,7 +28,15 @@ export class CaptureFeed {
   readonly #listeners = new Set<() => void>()
   readonly #frameListeners = new Map<string, () => void>()
   #source: EventSource | undefined
-  #view: FeedView = { captures: [], state: 'connecting', session: '', paused: false, pendingCount: 0 }
+  #view: FeedView = {
+    captures: [],
+    hasOlder: false,
+    state: 'connecting',
+    session: '',
+    paused: false,
+    pendingCount: 0,
+  }
+  #loadingOlder = false
   #pausedId: string | undefined
   #scheduled = false
   #loadCount = 0
@@ -63,6 +75,7 @@ export class CaptureFeed {
     source.addEventListener('clear', () => {
       this.#loadCount++
       this.#byId.clear()
+      this.#update({ hasOlder: false })
       this.#pausedId = this.#pausedId === undefined ? undefined : ''
       this.#publish()
     })
@@ -94,28 +107,46 @@ export class CaptureFeed {
     this.#publish()
   }
 
+  /** Loads what is older than the oldest that is known. */
+  async loadOlder(): Promise<void> {
+    if (this.#loadingOlder || !this.#view.hasOlder) return
+    this.#loadingOlder = true
+    const load = this.#loadCount
+    try {
+      for (let hasOlder = true; hasOlder && this.#byId.size < MAX_CAPTURES; ) {
+        const page = await listCaptures(PAGE_SIZE, this.#oldestId(), true)
+        if (load !== this.#loadCount) return
+        for (const capture of page) this.#byId.set(capture.id, capture)
+        hasOlder = page.length === PAGE_SIZE
+        this.#publish()
+      }
+      this.#update({ hasOlder: false })
+    } catch {
+      this.#update({ state: 'lost' })
+    } finally {
+      this.#loadingOlder = false
+    }
+  }
+
+  #oldestId(): string | undefined {
+    return [...this.#byId.keys()].sort()[0]
+  }
+
+  /** Loads the newest; what the agent no longer has, after a restart or a missed `clear`, is forgotten with all older ones. */
   async #load(): Promise<void> {
     const load = ++this.#loadCount
     this.#update({ state: 'live' })
     try {
-      let beforeId: string | undefined
-      const previousIds = new Set(this.#byId.keys())
-      const currentIds = new Set<string>()
-      for (let pages = 0; pages < MAX_CAPTURES / PAGE_SIZE; pages++) {
-        const captures = await listCaptures(PAGE_SIZE, beforeId, true)
-        if (load !== this.#loadCount) return
-        for (const capture of captures) {
-          currentIds.add(capture.id)
-          // Updates from the stream are newer than the page just loaded.
-          const existing = this.#byId.get(capture.id)
-          if (!existing || existing.in_flight) this.#byId.set(capture.id, capture)
-        }
-        this.#publish()
-        beforeId = captures.at(-1)?.id
-        if (captures.length < PAGE_SIZE || beforeId === undefined) break
+      const known = new Map(this.#byId)
+      const page = await listCaptures(FIRST_PAGE_SIZE, undefined, true)
+      if (load !== this.#loadCount) return
+      // Updates from the stream are newer than the page just loaded.
+      for (const [id, capture] of known) if (this.#byId.get(id) === capture) this.#byId.delete(id)
+      for (const capture of page) {
+        const existing = this.#byId.get(capture.id) ?? known.get(capture.id)
+        this.#byId.set(capture.id, existing === undefined || existing.in_flight ? capture : existing)
       }
-      // Removes captures that the agent no longer has, after a restart or a missed `clear`.
-      for (const id of previousIds) if (!currentIds.has(id)) this.#byId.delete(id)
+      this.#update({ hasOlder: page.length === FIRST_PAGE_SIZE })
       this.#publish()
     } catch {
       this.#update({ state: 'lost' })

@@ -49,6 +49,12 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
   const sendReplay = useReplay(view.captures, select)
 
   const current = view.captures.find(({ id }) => id === selected)
+  const loadOlder = () => void feed.loadOlder()
+  // A search finds older ones too, and a link may lead to one.
+  const needsOlder = search.trim() !== '' || (selected !== undefined && current === undefined)
+  useEffect(() => {
+    if (view.hasOlder && needsOlder) void feed.loadOlder()
+  }, [feed, view.hasOlder, needsOlder])
   const send = async (
     capture: CaptureView,
     changes: ReplayChanges | undefined,
@@ -58,7 +64,13 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     refreshTunnels()
     return text
   }
-  const { replay, pin, exportHar } = captureActions({ attempt, current, matches, send })
+  const { replay, pin, exportHar } = captureActions({
+    attempt,
+    current,
+    matches,
+    hasOlder: view.hasOlder,
+    send,
+  })
   const sendEdited = async (changes: ReplayChanges, tunnelName: string) => {
     if (!current) throw new Error('the agent no longer stores this request.')
     setNotice(await send(current, changes, tunnelName === current.tunnel_name ? undefined : tunnelName))
@@ -135,6 +147,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
             selected={selected}
             onSelect={select}
             onOpen={() => setOpened(true)}
+            onEnd={loadOlder}
           />
         )}
       </section>
@@ -183,11 +196,14 @@ function captureActions({
   attempt,
   current,
   matches,
+  hasOlder,
   send,
 }: {
   attempt: ReturnType<typeof useNotice>['attempt']
   current: CaptureView | undefined
   matches: readonly CaptureView[]
+  /** The matches are all that is known, and the agent has more. */
+  hasOlder: boolean
   send: ReturnType<typeof useReplay>
 }) {
   const replay = (tunnelName?: string) =>
@@ -205,10 +221,10 @@ function captureActions({
     })
   const exportHar = () =>
     void attempt(async () => {
-      const ids = new Set(matches.map(({ id }) => id))
-      const har = await collectHar(ids)
+      const captures = await collectCaptures(hasOlder ? undefined : new Set(matches.map(({ id }) => id)))
+      const har = await toHar(captures.reverse(), (await getStatus()).agent_version)
       saveFile(JSON.stringify(har, null, 1), 'adit.har', 'application/json')
-      return `Exported ${countRequests(ids.size)}.`
+      return `Exported ${countRequests(captures.length)}.`
     })
   return { replay, pin, exportHar }
 }
@@ -373,7 +389,8 @@ function describeCapture(captures: readonly CaptureView[], id: string): string {
 
 function formatCounts(matchCount: number, view: FeedView, search: string, searching: boolean): string {
   const total = view.captures.length
-  const countText = search.trim() === '' ? countRequests(total) : `${matchCount} of ${countRequests(total)}`
+  const totalText = view.hasOlder ? `${total}+ requests` : countRequests(total)
+  const countText = search.trim() === '' ? totalText : `${matchCount} of ${totalText}`
   const pauseText = view.paused ? ` · paused, ${view.pendingCount} waiting` : ''
   return countText + (searching ? ' · searching bodies…' : '') + pauseText
 }
@@ -403,16 +420,16 @@ function Empty({ tunnels }: { tunnels: readonly TunnelView[] }) {
   )
 }
 
-async function collectHar(ids: ReadonlySet<string>): Promise<object> {
-  const { agent_version } = await getStatus()
-  const captures = []
-  for (let beforeId: string | undefined; captures.length < ids.size; ) {
+/** The captures with these ids, or all, with their bytes; newest first. */
+async function collectCaptures(ids: ReadonlySet<string> | undefined): Promise<CaptureView[]> {
+  const captures: CaptureView[] = []
+  for (let beforeId: string | undefined; captures.length !== ids?.size; ) {
     const page = await listCaptures(50, beforeId, false)
-    for (const capture of page) if (ids.has(capture.id)) captures.push(capture)
+    captures.push(...page.filter(({ id }) => ids?.has(id) ?? true))
     beforeId = page.at(-1)?.id
     if (beforeId === undefined) break
   }
-  return toHar(captures.reverse(), agent_version)
+  return captures
 }
 
 const countRequests = (count: number) => (count === 1 ? '1 request' : `${count} requests`)

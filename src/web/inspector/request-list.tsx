@@ -20,10 +20,12 @@ interface Props {
   selected: string | undefined
   onSelect(id: string): void
   onOpen(): void
+  /** The last rows are about to be shown. */
+  onEnd(): void
 }
 
 /** The list of requests. Only visible rows are rendered, so ten thousand cost no more than forty. */
-export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
+export function RequestList({ captures, selected, onSelect, onOpen, onEnd }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const rowHeight = useRowHeight()
   const [{ first, count }, setWindow] = useState({ first: 0, count: 40 })
@@ -40,6 +42,7 @@ export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
         ? previous
         : { first: firstRow, count: rowCount },
     )
+    if (firstRow + rowCount >= captures.length) onEnd()
     const capture = captures[top]
     anchor.current =
       element.scrollTop > 0 && capture
