@@ -50,8 +50,16 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<{ page: Page; pageErrors: string[]; requestedOrigins: Set<string> }> {
   const context = await browser.newContext(options)
-  t.after(() => context.close())
   const page = await context.newPage()
+  const changes: string[] = []
+  page.on('response', (response) => {
+    const method = response.request().method()
+    if (method !== 'GET') changes.push(`${method} ${new URL(response.url()).pathname}: ${response.status()}`)
+  })
+  t.after(async () => {
+    if (!t.passed) t.diagnostic(await describePage(page, changes))
+    await context.close()
+  })
   page.setDefaultTimeout(TIMEOUT_MS)
   const pageErrors: string[] = []
   const requestedOrigins = new Set<string>()
@@ -66,6 +74,18 @@ export async function openPage(
   page.on('request', (request) => requestedOrigins.add(new URL(request.url()).origin))
   await page.goto(url)
   return { page, pageErrors, requestedOrigins }
+}
+
+/** What a page showed and had done when its test failed. */
+async function describePage(page: Page, changes: readonly string[]): Promise<string> {
+  const texts = await page.locator('main, dialog').allInnerTexts().catch(String)
+  return [
+    page.url(),
+    ...changes.slice(-10),
+    String(texts)
+      .replace(/\n\s*\n/g, '\n')
+      .slice(0, 4000),
+  ].join('\n')
 }
 
 /**
