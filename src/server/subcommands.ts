@@ -621,7 +621,10 @@ function unknownSubcommand(
 ): CommandFailure {
   const name = ['adit server', ...matched].join(' ')
   const choices = [...new Set(group.flatMap((each) => each.words[matched.length] ?? []))]
-  if (word === undefined) return new CommandFailure(`${name} needs a command: ${choices.join(' or ')}.`)
+  if (word === undefined) {
+    const list = new Intl.ListFormat('en', { type: 'disjunction' }).format(choices)
+    return new CommandFailure(`${name} needs a command: ${list}.`)
+  }
   const problem = `${name} has no command "${word}".`
   if (matched.length === 0 && ['start', 'run', 'up'].includes(word))
     return new CommandFailure(`${problem} To start the server: adit server`)

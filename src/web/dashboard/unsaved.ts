@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react'
 
-/** The forms in which somebody has typed something that is not saved. */
+/** The forms with unsaved changes. */
 const forms = new Set<HTMLFormElement>()
 const listeners = new Set<() => void>()
-/** What the page shows, and where somebody wants to go from there. */
+/** The location that is shown, and the one that waits for an answer. */
 let shown = location.hash
 let pending: string | undefined
 

@@ -1,6 +1,6 @@
 import { BACKEND_KIND_TEXTS, type BackendKind } from '../backends/kinds.ts'
 
-/** What was done, and what somebody tried to do. */
+/** The verb of a call that succeeded, and of one that was rejected. */
 type Wording = readonly [done: string, tried: string]
 
 const VERBS: Readonly<Record<string, Wording>> = {

@@ -9,6 +9,10 @@ import type { PlatformInfo } from '../platform.ts'
 
 const IS_AT_SERVER = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname)
 
+/** In a directory of its own: the one that the terminal is in may hold private files. */
+const HELLO_SERVICE =
+  'mkdir -p hello && echo Hello > hello/index.html && python3 -m http.server -b 127.0.0.1 -d hello 3000'
+
 const PLACES = [
   ['server', IS_AT_SERVER ? 'On this machine' : 'On the machine of the server'],
   ['other', 'On another machine'],
@@ -17,6 +21,7 @@ const PLACES = [
 /** Three steps to a first URL, for an account without any. */
 export function FirstSteps({ platform }: { platform: PlatformInfo | undefined }) {
   const [place, setPlace] = useState<'server' | 'other'>(IS_AT_SERVER ? 'server' : 'other')
+  const mayChange = useCanChange()
   const canJoin = platform?.agent_addr !== null
   const isOther = place === 'other' && platform !== undefined && canJoin
   const needsRoot = isOther && !platform.public_certificate
@@ -42,8 +47,8 @@ export function FirstSteps({ platform }: { platform: PlatformInfo | undefined })
           ) : (
             <>
               <h3>Start your service</h3>
-              <p>For example, a web service on port 3000. To try it out, serve the files of a directory:</p>
-              <CommandLine text="python3 -m http.server 3000" />
+              <p>For example, a web service on port 3000. To try it out, serve a page that says hello:</p>
+              <CommandLine text={HELLO_SERVICE} />
             </>
           )}
         </li>
@@ -63,10 +68,12 @@ export function FirstSteps({ platform }: { platform: PlatformInfo | undefined })
         </li>
       </ol>
       {isOther && <OtherWays platform={platform} />}
-      <p className="quiet">
-        Then <a href={hrefTo('/domains/new')}>reserve a domain</a>, so that the URL stays yours, or{' '}
-        <a href={hrefTo('/edges/new')}>create an edge</a> with sign-in, IP policies and several backends.
-      </p>
+      {mayChange && (
+        <p className="quiet">
+          Then <a href={hrefTo('/domains/new')}>reserve a domain</a>, so that the URL stays yours, or{' '}
+          <a href={hrefTo('/edges/new')}>create an edge</a> with sign-in, IP policies and several backends.
+        </p>
+      )}
     </Card>
   )
 }
