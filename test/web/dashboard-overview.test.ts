@@ -49,16 +49,16 @@ test('an empty account shows getting-started instructions with commands to copy'
 
   const lines = await readLines()
   assert.match(lines, /^adit http 3000 --root-cas adit-ca\.pem$/m)
-  assert.match(lines, new RegExp(`^adit config add-connect-url ${agent_addr}$`, 'm'))
   const download = await page
     .getByRole('link', { name: 'download the CA certificate of the server' })
     .getAttribute('href')
   assert.match(decodeURIComponent(download ?? ''), /BEGIN CERTIFICATE/)
   const { origin } = new URL(dashboard.url)
+  const configure = `adit config add-connect-url ${agent_addr} && adit config add-authtoken YOUR_AUTHTOKEN`
   for (const line of [
     `curl -fsS ${origin}/install.sh | ADIT_AUTHTOKEN=YOUR_AUTHTOKEN sh`,
-    `npm install --global ${origin}/download/adit-agent.tgz`,
-    `curl -fsSO ${origin}/download/adit_amd64.deb && sudo apt install ./adit_amd64.deb`,
+    `npm install --global ${origin}/download/adit-agent.tgz && ${configure}`,
+    `curl -fsSO ${origin}/download/adit_amd64.deb && sudo apt install ./adit_amd64.deb && ${configure}`,
   ])
     assert.ok(lines.includes(line), line)
   await page.getByRole('button', { name: 'Fill in a new authtoken' }).click()

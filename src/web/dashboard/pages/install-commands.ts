@@ -15,29 +15,37 @@ export function joinCommand({ downloads }: PlatformInfo, authtoken: string): str
   return downloads ? `curl -fsS ${downloads.url}/install.sh | ADIT_AUTHTOKEN=${authtoken} sh` : undefined
 }
 
-/** The other ways, of which a release may lack some; these agents have to be told the server. */
-export function otherInstallCommands({ downloads }: PlatformInfo): readonly InstallCommand[] {
+/** What an agent from elsewhere has to know of this server. */
+export function configureCommands({ agent_addr }: PlatformInfo, authtoken: string): readonly string[] {
+  return [`adit config add-connect-url ${agent_addr}`, `adit config add-authtoken ${authtoken}`]
+}
+
+/** The other ways, of which a release may lack some; each line also tells the agent this server and an authtoken. */
+export function otherInstallCommands(platform: PlatformInfo, authtoken: string): readonly InstallCommand[] {
+  const { downloads } = platform
   if (downloads === null) return []
   const { files } = downloads
   const ways = {
     'adit-agent.tgz': {
       channel: 'With npm',
-      command: (url: string) => `npm install --global ${url}`,
+      install: (url: string) => `npm install --global ${url}`,
     },
     'adit_amd64.deb': {
       channel: 'On Debian and Ubuntu',
-      command: (url: string) => `curl -fsSO ${url} && sudo apt install ./adit_amd64.deb`,
+      install: (url: string) => `curl -fsSO ${url} && sudo apt install ./adit_amd64.deb`,
     },
     'adit-linux-x64.gz': {
       channel: 'As one file for Linux',
-      command: (url: string) => `curl -fsS ${url} | gunzip > adit && chmod +x adit`,
+      install: (url: string) => `curl -fsS ${url} | gunzip | sudo install /dev/stdin /usr/local/bin/adit`,
     },
   }
   return Object.entries(ways)
     .filter(([file]) => files.includes(file))
-    .map(([file, { channel, command }]) => ({
+    .map(([file, { channel, install }]) => ({
       channel,
-      command: command(`${downloads.url}/download/${file}`),
+      command: [install(`${downloads.url}/download/${file}`), ...configureCommands(platform, authtoken)].join(
+        ' && ',
+      ),
     }))
 }
 

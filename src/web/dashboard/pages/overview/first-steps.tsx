@@ -4,9 +4,10 @@ import { Button, Card, notify, SegmentedControl } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
-import { joinCommand, otherInstallCommands, sshCommand } from '../install-commands.ts'
+import { configureCommands, joinCommand, otherInstallCommands, sshCommand } from '../install-commands.ts'
 import type { PlatformInfo } from '../platform.ts'
 
+const AUTHTOKEN_PLACEHOLDER = 'YOUR_AUTHTOKEN'
 const IS_AT_SERVER = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname)
 
 /** In a directory of its own: the one that the terminal is in may hold private files. */
@@ -21,6 +22,7 @@ const PLACES = [
 /** Three steps to a first URL, for an account without any. */
 export function FirstSteps({ platform }: { platform: PlatformInfo | undefined }) {
   const [place, setPlace] = useState<'server' | 'other'>(IS_AT_SERVER ? 'server' : 'other')
+  const [authtoken, setAuthtoken] = useState<string>()
   const mayChange = useCanChange()
   const canJoin = platform?.agent_addr !== null
   const isOther = place === 'other' && platform !== undefined && canJoin
@@ -43,7 +45,7 @@ export function FirstSteps({ platform }: { platform: PlatformInfo | undefined })
       <ol className="steps">
         <li>
           {isOther ? (
-            <InstallStep platform={platform} />
+            <InstallStep platform={platform} authtoken={authtoken} onAuthtoken={setAuthtoken} />
           ) : (
             <>
               <h3>Start your service</h3>
@@ -67,7 +69,7 @@ export function FirstSteps({ platform }: { platform: PlatformInfo | undefined })
           </p>
         </li>
       </ol>
-      {isOther && <OtherWays platform={platform} />}
+      {isOther && <OtherWays platform={platform} authtoken={authtoken} />}
       {mayChange && (
         <p className="quiet">
           Then <a href={hrefTo('/domains/new')}>reserve a domain</a>, so that the URL stays yours, or{' '}
@@ -81,9 +83,16 @@ export function FirstSteps({ platform }: { platform: PlatformInfo | undefined })
 const WEB_INTERFACE = <code>http://localhost:4040</code>
 
 /** Installs the agent and tells it the server and an authtoken, in one line where the server hands out agents. */
-function InstallStep({ platform }: { platform: PlatformInfo }) {
-  const [authtoken, setAuthtoken] = useState<string>()
-  const join = joinCommand(platform, authtoken ?? 'YOUR_AUTHTOKEN')
+function InstallStep({
+  platform,
+  authtoken = AUTHTOKEN_PLACEHOLDER,
+  onAuthtoken,
+}: {
+  platform: PlatformInfo
+  authtoken: string | undefined
+  onAuthtoken: (authtoken: string) => void
+}) {
+  const join = joinCommand(platform, authtoken)
   return (
     <>
       <h3>Install the agent there</h3>
@@ -96,7 +105,9 @@ function InstallStep({ platform }: { platform: PlatformInfo }) {
             </a>{' '}
             describes; then point it at this server:
           </p>
-          <TellServer platform={platform} authtoken={authtoken} />
+          {configureCommands(platform, authtoken).map((command) => (
+            <CommandLine key={command} text={command} />
+          ))}
         </>
       ) : (
         <>
@@ -104,26 +115,17 @@ function InstallStep({ platform }: { platform: PlatformInfo }) {
           <CommandLine text={join} />
         </>
       )}
-      <AuthtokenButton authtoken={authtoken} onAuthtoken={setAuthtoken} />
-    </>
-  )
-}
-
-function TellServer({ platform, authtoken }: { platform: PlatformInfo; authtoken: string | undefined }) {
-  return (
-    <>
-      <CommandLine text={`adit config add-connect-url ${platform.agent_addr}`} />
-      <CommandLine text={`adit config add-authtoken ${authtoken ?? 'YOUR_AUTHTOKEN'}`} />
+      <AuthtokenButton isFilledIn={authtoken !== AUTHTOKEN_PLACEHOLDER} onAuthtoken={onAuthtoken} />
     </>
   )
 }
 
 /** Creates the authtoken that the commands lack. */
 function AuthtokenButton({
-  authtoken,
+  isFilledIn,
   onAuthtoken,
 }: {
-  authtoken: string | undefined
+  isFilledIn: boolean
   onAuthtoken: (authtoken: string) => void
 }) {
   const mayChange = useCanChange()
@@ -139,7 +141,7 @@ function AuthtokenButton({
     setBusy(false)
   }
   if (!mayChange) return <p>Only users who may create a credential see an authtoken.</p>
-  if (authtoken !== undefined)
+  if (isFilledIn)
     return (
       <p className="quiet" role="status">
         Copy it now: the authtoken is not shown again. It is listed with the{' '}
@@ -167,9 +169,15 @@ function CertificateHint({ ca }: { ca: string }) {
   )
 }
 
-function OtherWays({ platform }: { platform: PlatformInfo }) {
+function OtherWays({
+  platform,
+  authtoken = AUTHTOKEN_PLACEHOLDER,
+}: {
+  platform: PlatformInfo
+  authtoken: string | undefined
+}) {
   const ssh = sshCommand(platform)
-  const others = otherInstallCommands(platform)
+  const others = otherInstallCommands(platform, authtoken)
   if (others.length === 0 && ssh === undefined) return null
   return (
     <details className="other-ways">
@@ -180,12 +188,6 @@ function OtherWays({ platform }: { platform: PlatformInfo }) {
           <CommandLine text={command} />
         </Fragment>
       ))}
-      {others.length > 0 && (
-        <>
-          <p>Then point the agent at this server, once:</p>
-          <TellServer platform={platform} authtoken={undefined} />
-        </>
-      )}
       {ssh !== undefined && (
         <>
           <p>
