@@ -66,8 +66,9 @@ test('challenges are served in the zone they belong to', () => {
   assert.equal(rcode('_acme-challenge.somebody.else', 'TXT'), 'REFUSED')
 })
 
-test('a challenge below a name does not take its address away', () => {
-  assert.deepEqual(lookup('team.adit.example', 'A'), ['192.0.2.1', '192.0.2.2'])
+test('a challenge below a name takes no address away, neither its own nor that of what a wildcard below it serves', () => {
+  for (const name of ['team.adit.example', 'pr-42.team.adit.example', 'a.b.team.adit.example'])
+    assert.deepEqual(lookup(name, 'A'), ['192.0.2.1', '192.0.2.2'], name)
 })
 
 test('an agent ingress has its own zone with a name for each region', () => {

@@ -126,8 +126,8 @@ function delegationRecords(zone: string, base: string): ZoneRecord[] {
 }
 
 /**
- * A challenge below a name makes that name exist, so the wildcard no longer covers it (RFC 4592 section 2.2.2): these
- * records give it the wildcard's addresses.
+ * A challenge below a name makes that name exist, so the wildcard no longer covers it and what is below it (RFC 4592 sections
+ * 2.2.2 and 3.3.1): these records give them the wildcard's addresses.
  */
 function gapRecords(
   base: string,
@@ -137,7 +137,10 @@ function gapRecords(
   const gaps = new Set<string>()
   for (const { name } of challenges)
     for (let ancestor = parentOf(name); ancestor !== base; ancestor = parentOf(ancestor)) gaps.add(ancestor)
-  return [...gaps].flatMap((name) => addressRecords(name, addresses))
+  return [...gaps].flatMap((name) => [
+    ...addressRecords(name, addresses),
+    ...addressRecords(`*.${name}`, addresses),
+  ])
 }
 
 /** Drops zones inside a zone of another account: their owner could serve names that were not delegated to it. */
