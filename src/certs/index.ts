@@ -14,7 +14,7 @@ export {
 export { endManagement } from './acme/end-management.ts'
 export { AUTOMATIC_OFF, IN_PROGRESS } from './acme/job.ts'
 export { describeCertificates, reportCertificateFiles, reportCertificates } from './acme/report.ts'
-export { createResolver, type NameResolver } from './acme/resolver.ts'
+export { createResolver, type NameResolver, ResolverError } from './acme/resolver.ts'
 export { describeRetries, retryCertificates } from './acme/retry.ts'
 export { startAutoRenew } from './auto-renew.ts'
 export { type Certs, type CertsOptions, createCerts } from './certs.ts'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
-import { type CheckedSettings, checkSetup, formatResults, type SystemProbes } from './check.ts'
+import { ResolverError } from '../../certs/index.ts'
+import { type CheckedSettings, checkNetwork, checkSetup, formatResults, type SystemProbes } from './check.ts'
 
 const DIRECTORY = 'https://ca.example/directory'
 const settings: CheckedSettings = {
@@ -93,6 +94,24 @@ test('with a DNS provider, the domain stays there and the provider is asked for 
   const challenges = rejected.find(({ check }) => check === 'challenges')
   assert.match(challenges?.detail ?? '', /Invalid access token/)
   assert.match(challenges?.remedy ?? '', /--dns-credentials/)
+})
+
+test('before the server runs, the records of a domain that is delegated to it are left to the check afterwards', async () => {
+  const fail = async (name: string): Promise<never> => {
+    throw new ResolverError('domain', `The name servers of ${name} return errors (ESERVFAIL).`)
+  }
+  const resolver = { ...healthyProbes.resolver, ns: fail, addresses: fail }
+
+  const before = await checkNetwork(settings, { ...healthyProbes, resolver })
+  const elsewhere = await checkNetwork({ ...settings, dnsAddr: undefined }, { ...healthyProbes, resolver })
+
+  const delegation = before.filter(({ state }) => state !== 'ok')
+  assert.deepEqual(
+    delegation.map(({ check, state }) => ({ check, state })),
+    [{ check: 'delegation', state: 'skipped' }],
+  )
+  assert.match(delegation[0]?.detail ?? '', /checked once this server runs/)
+  assert.ok(elsewhere.some(({ check, state }) => check === 'domain' && state === 'failed'))
 })
 
 const cases: [string, Partial<CheckedSettings>, Partial<SystemProbes>, string, RegExp][] = [

@@ -3,7 +3,12 @@ import { isIPv4 } from 'node:net'
 import { type Clock, formatTimestamp } from '../../base/clock.ts'
 import { isWithin } from '../../base/domain.ts'
 import { isPublicAddress } from '../../base/outbound/public-address.ts'
-import { EXPIRY_WARNING_MS, type FileCertificate, type NameResolver } from '../../certs/index.ts'
+import {
+  EXPIRY_WARNING_MS,
+  type FileCertificate,
+  type NameResolver,
+  ResolverError,
+} from '../../certs/index.ts'
 import { type DirectResponse, nameServerNames } from '../../dns/index.ts'
 import type { PostgresProbe } from '../../store/index.ts'
 import type { ServerSettings } from '../settings.ts'
@@ -83,10 +88,25 @@ export async function checkSetup(settings: CheckedSettings, probes: SystemProbes
 export async function checkNetwork(settings: CheckedSettings, probes: SystemProbes): Promise<CheckResult[]> {
   return [
     checkAddresses(settings),
-    ...(await checkNames(settings, probes)),
+    ...((await awaitsNameServer(settings, probes)) ?? (await checkNames(settings, probes))),
     ...(await checkCertificateFiles(settings, probes)),
     ...(await checkAuthority(settings, probes)),
   ]
+}
+
+/** Nothing can be said of a domain whose name servers do not answer, because they are this server. */
+async function awaitsNameServer(
+  { domain, dnsAddr }: CheckedSettings,
+  { resolver }: SystemProbes,
+): Promise<CheckResult[] | undefined> {
+  if (dnsAddr === undefined) return undefined
+  const error = await resolver.ns(domain).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (!(error instanceof ResolverError && error.source === 'domain')) return undefined
+  const detail = `the name servers of ${domain} do not answer yet; its records are checked once this server runs`
+  return [{ check: 'delegation', state: 'skipped', detail }]
 }
 
 /** Formats the results, failed checks with their remedy. */
