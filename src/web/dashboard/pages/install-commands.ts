@@ -1,4 +1,4 @@
-import type { PlatformInfo } from './platform.ts'
+import type { PlatformInfo } from '../../../dashboard/page-data.ts'
 
 /** A way to get the agent from the server. */
 export interface InstallCommand {
