@@ -84,9 +84,12 @@ test('agents are told one address', () => {
 
 test('what a reader of the guides needs stands in no hidden block', () => {
   const hidden = texts
-    .filter(({ path }) => path.startsWith('docs/guides/'))
+    .filter(({ path }) => path === 'README.md' || path.startsWith('docs/guides/'))
     .flatMap(({ path, text }) =>
-      [...text.matchAll(/^<!-- hidden\n([\s\S]*?)^-->$/gm)].map(([, block = '']) => ({ path, block })),
+      [...text.matchAll(/^<!-- hidden(?: on server)?\n([\s\S]*?)^-->$/gm)].map(([, block = '']) => ({
+        path,
+        block,
+      })),
     )
 
   const supplied =
