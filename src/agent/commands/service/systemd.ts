@@ -46,7 +46,7 @@ Wants=network-online.target
 
 [Service]
 ExecStart=${program.map(quote).join(' ')}
-ExecReload=/bin/kill -HUP $MAINPID
+ExecReload=/bin/sh -c "kill -HUP $MAINPID"
 Restart=always
 RestartSec=15
 # A restart does not repair an unusable configuration.
