@@ -46,6 +46,9 @@ function createCallFactory({ store, parts, config, clock, log }: MountOptions): 
   const withoutSecrets = createRenderContext(config.apiUrl)
   return (request, operation) => {
     const principal = requirePrincipal(request)
+    const { role, channel } = principal
+    // Pages read lists again and again, and show no secret of an item: each would be a record that a person saw them.
+    const isPageList = channel === 'dashboard' && operation.paged !== undefined
     return {
       principal,
       operation,
@@ -56,7 +59,7 @@ function createCallFactory({ store, parts, config, clock, log }: MountOptions): 
       config,
       clock,
       log,
-      renderContext: hasRole(principal.role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
+      renderContext: !isPageList && hasRole(role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
       isOlderProvider: request.isOriginal && isOlderProvider(request.headers['user-agent']),
       secrets: { shown: false },
       warnings: [],

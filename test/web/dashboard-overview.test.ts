@@ -14,7 +14,7 @@ import { startHttp } from '../support/local-server.ts'
 import { writeMmdb } from '../support/mmdb-writer.ts'
 import { openStoreOf } from '../support/open-store.ts'
 import { createTestRelease } from '../support/release.ts'
-import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
+import { goTo, goToLoaded, startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessibleEverywhere, assertText, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
 
@@ -116,6 +116,32 @@ test('certificates that need action are listed and link to their domain', async 
   await page.getByRole('link', { name: 'shop.example.com' }).click()
 
   await page.getByRole('heading', { name: 'DNS records to create' }).waitFor()
+})
+
+test('lists read no secrets, and recent changes are changes alone', async (t) => {
+  const { call } = dashboard.platform
+  const traffic_policy = 'on_http_request: [{actions: [{type: deny}]}]'
+  const { id } = await call.create('/endpoints', {
+    ...{ type: 'cloud', url: 'https://unread.internal', bindings: ['internal'] },
+    ...{ description: 'Unread', traffic_policy },
+  })
+  await call('GET', `/endpoints/${id}`)
+  const readReads = async () =>
+    (await call('GET', '/audit_events')).body.audit_events
+      .filter(({ action }: { action: string }) => action === 'get' || action === 'list')
+      .map(({ object }: { object: string | null }) => object)
+  assert.deepEqual(await readReads(), [id])
+
+  const { page } = await dashboard.open(t, '/overview')
+  const changes = page.locator('.card', { has: page.getByRole('heading', { name: 'Recent changes' }) })
+  await changes.getByText('Created endpoint').waitFor()
+  assert.equal(await changes.getByText('Viewed').count(), 0)
+  await goToLoaded(page, '/endpoints')
+  await page.getByRole('link', { name: 'Unread', exact: true }).waitFor()
+
+  assert.deepEqual(await readReads(), [id])
+  await page.getByRole('link', { name: 'Unread', exact: true }).click()
+  await page.getByText('type: deny').waitFor()
 })
 
 test('a user without access to the audit log gets the rest of the overview', async (t) => {

@@ -55,7 +55,7 @@ export default function AuditPage() {
   return (
     <Page
       title="Audit log"
-      lead="Every change to this account: who made it, from where, and the outcome. Records are hash-chained, so that removing one is detectable."
+      lead="Every change to this account, every sign-in and every view of a secret: by whom, from where, and the outcome. Records are hash-chained, so that removing one is detectable."
       actions={<Export expression={expression} />}
     >
       <Filters filter={filter} onFilter={setFilter} />

@@ -15,6 +15,7 @@ const cases = [
   ['tunnel_sessions', 'restart', 'Restarted tunnel session'],
   ['ssh_certificate_authorities', 'create', 'Created SSH certificate authority'],
   ['agent_ingresses', 'create', 'Created agent ingress'],
+  ['edges_https_routes', 'oidc.get', 'Viewed secrets of route of HTTPS edge (OIDC)'],
   ['dashboard', 'sign_in', 'Signed in to the dashboard'],
   ['dashboard', 'sign_in_with_recovery_code', 'Signed in with a recovery code'],
   ['dashboard', 'something_odd', 'Something odd'],

@@ -12,8 +12,9 @@ const VERBS: Readonly<Record<string, Wording>> = {
   restart: ['Restarted', 'restart'],
   stop: ['Stopped', 'stop'],
   send_test_event: ['Tested', 'test'],
-  list: ['Viewed', 'view'],
-  get: ['Viewed', 'view'],
+  // Reads are recorded where they show secrets.
+  list: ['Viewed secrets of', 'view secrets of'],
+  get: ['Viewed secrets of', 'view secrets of'],
 }
 
 const DASHBOARD_ACTIONS: Readonly<Record<string, Wording>> = {

@@ -4,7 +4,7 @@ import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { useSession } from '../../session.ts'
 import { describeCertificate } from '../domains/certificate-labels.ts'
-import { listAll, useLoad } from '../list-all.ts'
+import { filtered, listAll, useLoad } from '../list-all.ts'
 import { type Live, ratesOf, type Sample, useLive, versionOf } from '../live.ts'
 import { type PlatformInfo, useLoadedPlatform } from '../platform.ts'
 import type { Domain, Endpoint } from '../resources.ts'
@@ -209,10 +209,12 @@ interface AuditEvent {
   readonly principal: string | null
 }
 
+const CHANGES = `${filtered('/audit_events', "!obj.action.matches('(^|[.])(get|list)$')")}&limit=7`
+
 /** For administrators only, who may read the audit log. */
 function useRecentChanges(): LoadState<{ audit_events: AuditEvent[] }> {
   const isAdmin = useSession().session.role === 'admin'
-  return useApi(isAdmin ? '/audit_events?limit=7' : undefined, { everyMs: 5000 })
+  return useApi(isAdmin ? CHANGES : undefined, { everyMs: 5000 })
 }
 
 function RecentChanges({
