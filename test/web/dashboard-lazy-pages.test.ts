@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { waitInPage } from './browser.ts'
-import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
+import { openPage, waitInPage } from './browser.ts'
+import { goTo, signInWithKey, startDashboard, type TestDashboard } from './dashboard.ts'
 
 // A dynamic import: this file is type-checked without the DOM types that the module's imports need.
 const pagesUrl = new URL('../../src/web/dashboard/pages.ts', import.meta.url)
@@ -47,4 +47,19 @@ test('every page whose style or script was not loaded continues once the server 
       reasons.some((url) => url.endsWith(type)),
       `a file that ends in ${type} was missing`,
     )
+})
+
+test('pages whose document of roles was not loaded continue once the server responds', async (t) => {
+  const { call } = dashboard.platform
+  const { id: owner_id } = await call.create('/users', { email: 'away@example.com', role: 'developer' })
+  const { token } = await call.create('/api_keys', { owner_id })
+  const { page } = await openPage(t, dashboard.browser, dashboard.url)
+  await signInWithKey(page, token)
+  await page.route('**/openapi.json', (route) => route.abort('connectionrefused'))
+
+  await goTo(page, '/domains/new')
+  await page.getByText('The server is not responding').waitFor()
+  await page.unroute('**/openapi.json')
+
+  await page.getByRole('heading', { name: 'New domain' }).waitFor()
 })

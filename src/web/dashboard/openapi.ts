@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { api, type Role } from './api.ts'
+import { ApiError, api, type Role } from './api.ts'
 
 /** The subset of JSON Schema that forms and views use. */
 export interface Schema {
@@ -58,6 +58,9 @@ export interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
+/** How often the document is asked for while the server does not respond. */
+const RETRY_DELAY_MS = 2000
+
 let pending: Promise<OpenApi> | undefined
 let cached: OpenApi | undefined
 
@@ -76,7 +79,10 @@ function loadOpenApi(): Promise<OpenApi> {
   return pending
 }
 
-/** The OpenAPI document, once loaded; it is large, so a page that may not need it asks for none. */
+/**
+ * The OpenAPI document, once loaded; it is large, so a page that may not need it asks for none. An error of a server that does
+ * not respond lasts until it does.
+ */
 export function useOpenApi(isNeeded = true): { document: OpenApi | undefined; error: Error | undefined } {
   const [state, setState] = useState<{ document: OpenApi | undefined; error: Error | undefined }>({
     document: cached,
@@ -85,15 +91,23 @@ export function useOpenApi(isNeeded = true): { document: OpenApi | undefined; er
   useEffect(() => {
     if (!isNeeded) return
     let cancelled = false
+    let retry: ReturnType<typeof setTimeout> | undefined
     // Also if it is loaded: that may have happened since the first render.
-    loadOpenApi().then(
-      (document) =>
-        !cancelled &&
-        setState((state) => (state.document === document ? state : { document, error: undefined })),
-      (error: Error) => !cancelled && setState({ document: undefined, error }),
-    )
+    const load = () =>
+      loadOpenApi().then(
+        (document) =>
+          !cancelled &&
+          setState((state) => (state.document === document ? state : { document, error: undefined })),
+        (error: Error) => {
+          if (cancelled) return
+          setState({ document: undefined, error })
+          if (error instanceof ApiError && error.isOutage) retry = setTimeout(load, RETRY_DELAY_MS)
+        },
+      )
+    void load()
     return () => {
       cancelled = true
+      clearTimeout(retry)
     }
   }, [isNeeded])
   return state

@@ -8,6 +8,7 @@ import {
   ButtonLink,
   DiscardQuestion,
   EmptyState,
+  LoadError,
   Loading,
   Notice,
   notify,
@@ -118,7 +119,9 @@ export function Shell() {
         <SearchButton onOpen={() => setSearch(true)} />
         <Navigation current={match?.page} path={location.path} />
         <footer className="side-foot">
-          <p className="user">{session.user?.email ?? 'Signed in with an API key'}</p>
+          <p className="user" title={session.user?.email}>
+            {session.user?.email ?? 'Signed in with an API key'}
+          </p>
           <ThemeSwitch />
           <div className="side-buttons">
             <Button kind="quiet" onClick={() => setHelp(true)}>
@@ -206,9 +209,9 @@ function useGoShortcut(): { begin(): void } {
 function RoleGuard({ page, children }: { page: PageEntry; children: ReactNode }) {
   const { role } = useSession().session
   const needsDocument = page.changes !== undefined && role !== 'admin'
-  const { document } = useOpenApi(needsDocument)
+  const { document, error } = useOpenApi(needsDocument)
   const mayChange = useCanChangeAt(page.changes ?? '')
-  if (needsDocument && document === undefined) return <Loading />
+  if (needsDocument && document === undefined) return error ? <LoadError error={error} /> : <Loading />
   if (page.adminOnly ? role === 'admin' : page.changes === undefined || mayChange) return children
   return (
     <Page title={page.title}>
