@@ -38,6 +38,8 @@ test('a subdomain of the platform is reserved and needs no further action', asyn
   const port = await startHttp(t, (_request, response) => response.end('till'))
   await agent.forward({ addr: port, url })
   assert.equal(await (await platform.fetch(visited ?? '')).text(), 'till')
+  await page.getByText(`http://localhost:${port}`).waitFor()
+  assert.equal(await page.getByText('Serve this domain from an agent').count(), 0)
   assert.deepEqual(pageErrors, [])
 })
 

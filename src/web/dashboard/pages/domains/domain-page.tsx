@@ -29,9 +29,11 @@ import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { listEdgesOf } from '../edges/edges.ts'
-import { useLoad } from '../list-all.ts'
+import { EndpointServer } from '../endpoints/endpoint-server.tsx'
+import { filtered, listAll, useLoad } from '../list-all.ts'
+import { useLive, versionOf } from '../live.ts'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
-import type { Domain } from '../resources.ts'
+import type { Domain, Endpoint } from '../resources.ts'
 import { describeCertificate } from './certificate-labels.ts'
 import { dnsRecords, isApexDomain } from './dns-records.ts'
 import './domains.css'
@@ -231,11 +233,17 @@ function CertificateCard({ domain, reload }: { domain: Domain; reload: () => voi
   )
 }
 
-/** The edges that serve the domain, or how to serve it. */
+/** The endpoints of agents and the cloud endpoints at a domain. */
+const atDomain = (id: string) =>
+  filtered('/endpoints', `obj.domain != null && obj.domain.id == "${id}" && obj.edge == null`)
+
+/** What serves the domain, or how to serve it. */
 function ServedByCard({ domain }: { domain: Domain }) {
   const platform = usePlatform()
   const mayChange = useCanChange()
-  const edges = useLoad((signal) => listEdgesOf([domain.domain], signal))
+  const key = versionOf(useLive().samples.at(-1))
+  const edges = useLoad((signal) => listEdgesOf([domain.domain], signal), { key })
+  const endpoints = useLoad((signal) => listAll<Endpoint>(atDomain(domain.id), 'endpoints', signal), { key })
   const servingEdges = edges.value ?? []
   const url = httpsUrlOf(domain.domain, platform)
   return (
@@ -253,7 +261,12 @@ function ServedByCard({ domain }: { domain: Domain }) {
           Edge <a href={hrefTo(`/edges/${id}`)}>{description || id}</a>
         </p>
       ))}
-      {edges.value && servingEdges.length === 0 && (
+      {endpoints.value?.map((endpoint) => (
+        <p key={endpoint.id}>
+          <EndpointServer endpoint={endpoint} />
+        </p>
+      ))}
+      {edges.value && endpoints.value && servingEdges.length + endpoints.value.length === 0 && (
         <>
           <p>Serve this domain from an agent:</p>
           <CommandLine text={`adit http 3000 --url https://${domain.domain.replace('*.', 'NAME.')}`} />

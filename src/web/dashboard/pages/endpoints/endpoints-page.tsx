@@ -11,12 +11,12 @@ import {
   Time,
 } from '../../kit/index.ts'
 import { ListBody, useSearchedList } from '../../resource/searched-list.tsx'
-import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { FailedSignIns } from '../failed-sign-ins.tsx'
 import { useLive, versionOf } from '../live.ts'
 import type { Endpoint } from '../resources.ts'
+import { EndpointServer } from './endpoint-server.tsx'
 import '../pages.css'
 
 /** The kinds of endpoints, and the filter of the API for each. */
@@ -95,17 +95,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
   },
   {
     title: 'Served by',
-    render: ({ id, type, edge, tunnel_session, upstream_url, name, description }) =>
-      edge !== null ? (
-        <a href={hrefTo(`/edges/${edge.id}`)}>{description || 'Edge'}</a>
-      ) : type === 'cloud' ? (
-        <a href={hrefTo(`/endpoints/${id}`)}>{description || 'Cloud endpoint'}</a>
-      ) : (
-        <>
-          {tunnel_session && <a href={hrefTo(`/agents/${tunnel_session.id}`)}>{name || 'Agent'}</a>}{' '}
-          {upstream_url && <code>{upstream_url}</code>}
-        </>
-      ),
+    render: (endpoint) => <EndpointServer endpoint={endpoint} />,
   },
   { title: 'Protocol', kind: 'fit', render: ({ proto }) => <Badge tone="info">{proto.toUpperCase()}</Badge> },
   { title: 'Since', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
