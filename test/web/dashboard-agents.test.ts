@@ -118,6 +118,7 @@ test('a read-only user sees no commands', async (t) => {
   await page.getByRole('row', { name: /viewed/ }).waitFor()
 
   assert.equal(await page.getByRole('button', { name: /^(Restart|Stop|Update)/ }).count(), 0)
+  assert.equal(await page.getByRole('columnheader', { name: 'Commands' }).count(), 0)
 })
 
 test('agents and endpoints are accessible in both themes and on a phone', async (t) => {

@@ -18,7 +18,8 @@ function entriesOf(resource: ResourcePages): PageEntry[] {
     ...(key !== undefined && { key }),
   }
   const create = { path: `${route}/new`, title: `New ${singular}`, adminOnly, changes, load: load('create') }
-  const detail = { path: `${route}/:id`, title: singular, adminOnly, load: load('detail') }
+  const heading = singular.charAt(0).toUpperCase() + singular.slice(1)
+  const detail = { path: `${route}/:id`, title: heading, adminOnly, load: load('detail') }
   const edit = {
     path: `${route}/:id/edit`,
     title: `Edit ${singular}`,

@@ -14,6 +14,7 @@ import {
 } from '../../kit/index.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
+import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { filtered, listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
@@ -27,6 +28,7 @@ const PAGE_SIZE = 50
 
 /** The list of connected agents: a page of those that match the search. */
 export default function AgentsPage() {
+  const mayChange = useCanChange()
   const latest = useLive().samples.at(-1)
   const [notice, setNotice] = useState<string>()
   const [{ search, page }, setView] = useState({ search: '', page: 1 })
@@ -36,6 +38,21 @@ export default function AgentsPage() {
   })
   const { sessions = [], tunnels = [], matching = 0, total } = load.value ?? {}
   const tunnelsOf = (id: string) => tunnels.filter(({ tunnel_session }) => tunnel_session.id === id)
+  const commands: Column<Agent> = {
+    title: 'Commands',
+    kind: 'fit',
+    render: (session) => (
+      <span className="commands">
+        <Commands
+          session={session}
+          onDone={(message) => {
+            setNotice(message)
+            load.reload()
+          }}
+        />
+      </span>
+    ),
+  }
   const columns: readonly Column<Agent>[] = [
     {
       title: 'Agent',
@@ -77,21 +94,7 @@ export default function AgentsPage() {
     },
     { title: 'Version', render: ({ agent_version, transport }) => versionCell(agent_version, transport) },
     { title: 'Online', kind: 'fit', render: ({ started_at }) => <Time value={started_at} /> },
-    {
-      title: 'Commands',
-      kind: 'fit',
-      render: (session) => (
-        <span className="commands">
-          <Commands
-            session={session}
-            onDone={(message) => {
-              setNotice(message)
-              load.reload()
-            }}
-          />
-        </span>
-      ),
-    },
+    ...(mayChange ? [commands] : []),
   ]
   return (
     <Page

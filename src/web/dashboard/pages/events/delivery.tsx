@@ -59,7 +59,7 @@ export default function Delivery({ item }: ExtraProps) {
           ]}
         />
       )}
-      <Equivalent method="POST" path={testPath} body={{}} />
+      {mayChange && <Equivalent method="POST" path={testPath} body={{}} />}
     </Card>
   )
 }
