@@ -277,7 +277,7 @@ test('a TCP edge is created with a new reserved address, and forwards bytes to a
     socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
   })
   assert.match(response, /over tcp/)
-  await page.getByText('1 since server start').waitFor()
+  await page.getByText('1 connection since server start').waitFor()
   assert.deepEqual(pageErrors, [])
 })
 
@@ -354,7 +354,7 @@ test('the diagram shows live traffic', async (t) => {
   const { page } = await openEdge(t, id)
   await waitForResponse(url, (_, text) => text === 'first')
 
-  await page.getByText(/\d+ since server start/).waitFor()
+  await page.getByText(/\d+ requests? since server start/).waitFor()
 
   await page.locator('.flowing').first().waitFor()
 })

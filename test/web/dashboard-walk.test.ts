@@ -193,7 +193,7 @@ test('a new user starts a platform, installs an agent and serves one team behind
     .getByText('Sign in with another account, or ask the owner of this site for access.')
     .waitFor()
   await assertFitsViewport(outsider, 'dashboard-walk-denied')
-  await page.getByText(/\d+ since server start/).waitFor()
+  await page.getByText(/\d+ requests? since server start/).waitFor()
   await page.getByText('Text description').click()
   const description = await readText(page.locator('.flow-description > ol'))
   assert.match(description, /A visitor connects over HTTPS to shop\.adit\.localhost:443\./)

@@ -15,7 +15,7 @@ const LABEL = 'a-label-of-sixty-three-characters-that-makes-host-names-long-ab'
 /** Fields of a sample that would get in the way of the others. */
 const OVERRIDES: Partial<Record<StoredKind, (text: string, index: number) => Record<string, unknown>>> = {
   ip_restrictions: () => ({ enforced: false }),
-  users: (text, index) => ({ name: text, email: `${LABEL}.${index}@${LABEL}.example.com` }),
+  users: (text, index) => ({ name: text, email: `${LABEL}.${index}@${LABEL}.example.com`, active: true }),
   bot_users: (text) => ({ name: text }),
   reserved_domains: (_, index) => ({ domain: `app${index}.${LABEL}.${LABEL}.example.com` }),
 }

@@ -154,7 +154,7 @@ function matchOf({ routes = [] }: Edge, routeId: string): string {
   return routes.find(({ id }) => id === routeId)?.match ?? routeId
 }
 
-/** The request count of an edge or route, and its recent rate. */
+/** The requests of an edge or route, or the connections of one without HTTP, and their recent rate. */
 function scopeRate({ samples }: Live, scopeId: string): ScopeRate | undefined {
   const total = (sample: Live['samples'][number]) => {
     const counters = sample.scopes?.find(({ id }) => id === scopeId)
@@ -164,7 +164,8 @@ function scopeRate({ samples }: Live, scopeId: string): ScopeRate | undefined {
   if (!last) return undefined
   const recent = ratesOf(samples.slice(-4), total)
   const perSecond = recent.length === 0 ? 0 : recent.reduce((sum, rate) => sum + rate, 0) / recent.length
-  return { perSecond, total: total(last) }
+  const isHttp = (last.scopes?.find(({ id }) => id === scopeId)?.requests ?? 0) > 0
+  return { perSecond, total: total(last), unit: isHttp ? 'request' : 'connection' }
 }
 
 function Addresses({ kind, edge }: { kind: EdgeKind; edge: Edge }) {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Badge, Button } from '../../kit/index.ts'
+import { Badge, BreakableText, Button } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { describeFlow, type Sentence } from './flow-labels.ts'
 import { Icon } from './icons.tsx'
@@ -17,6 +17,7 @@ import './flow.css'
 export interface ScopeRate {
   readonly perSecond: number
   readonly total: number
+  readonly unit: 'request' | 'connection'
 }
 
 interface Handlers {
@@ -196,7 +197,7 @@ function BranchBackend({
         {rate && rate.total > 0 && (
           <span className="flow-rate">
             {rate.perSecond > 0 ? `${rate.perSecond.toFixed(rate.perSecond < 10 ? 1 : 0)}/s · ` : ''}
-            {rate.total} since server start
+            {rate.total} {rate.total === 1 ? rate.unit : `${rate.unit}s`} since server start
           </span>
         )}
       </div>
@@ -306,7 +307,9 @@ function Node({
     <button type="button" className={`flow-node ${state}`} onClick={onClick} title={summary}>
       <Icon name={icon} />
       <span className="flow-text">
-        <b className={mono ? 'mono' : undefined}>{title}</b>
+        <b className={mono ? 'mono' : undefined}>
+          <BreakableText text={title} />
+        </b>
         <small>{summary}</small>
       </span>
       {STATE_BADGES[state]}
