@@ -1882,9 +1882,9 @@ export interface OperatorDeploymentRequest {
 }
 
 export interface OperatorBindingRequest {
-  /** CEL expressions over `endpoint`, as the list of endpoints shows it, with its fields about the address, the names and texts. An endpoint with the binding kubernetes is bound to the cluster if one of them is true. */
+  /** CEL expressions such as endpoint.proto == "https", over the fields of an endpoint in the API. An endpoint with the binding kubernetes is bound to the cluster if one of them is true. */
   endpoint_selectors?: string[] | null
-  /** The certificate request of the operator, in PEM. A new one gets a new certificate, which replaces the one before at once. */
+  /** The certificate signing request of the operator, in PEM. A new request gets a new certificate, which immediately replaces the previous one. */
   csr?: string | null
 }
 
@@ -1909,9 +1909,9 @@ export interface OperatorCertificate {
 }
 
 export interface OperatorBinding {
-  /** CEL expressions over `endpoint`, as the list of endpoints shows it, with its fields about the address, the names and texts. An endpoint with the binding kubernetes is bound to the cluster if one of them is true. */
+  /** CEL expressions such as endpoint.proto == "https", over the fields of an endpoint in the API. An endpoint with the binding kubernetes is bound to the cluster if one of them is true. */
   endpoint_selectors: string[]
-  /** The certificate request of the operator, in PEM. A new one gets a new certificate, which replaces the one before at once. */
+  /** The certificate signing request of the operator, in PEM. A new request gets a new certificate, which immediately replaces the previous one. */
   csr: string
   /** The certificate with which the operator connects to `ingress_endpoint`; null without `csr`. */
   cert: OperatorCertificate | null
@@ -2504,9 +2504,9 @@ export interface SSHCertificateAuthorityRequest {
   metadata?: string | null
   /** The type of the key to generate. */
   private_key_type?: "rsa" | "ecdsa" | "ed25519" | null
-  /** The curve of an ecdsa key. */
+  /** The curve of an ECDSA key. */
   elliptic_curve?: "p256" | "p384" | "p521" | null
-  /** The size of an rsa key in bits. */
+  /** The size of an RSA key in bits. */
   key_size?: 2048 | 4096 | null
 }
 
@@ -3852,9 +3852,9 @@ export interface Operations {
       metadata?: string | null
       /** The type of the key to generate. */
       private_key_type?: "rsa" | "ecdsa" | "ed25519" | null
-      /** The curve of an ecdsa key. */
+      /** The curve of an ECDSA key. */
       elliptic_curve?: "p256" | "p384" | "p521" | null
-      /** The size of an rsa key in bits. */
+      /** The size of an RSA key in bits. */
       key_size?: 2048 | 4096 | null
     }, options?: CallOptions): Promise<SSHCertificateAuthority>
     /** List SSH certificate authorities: one page. */

@@ -33,12 +33,12 @@ const binding = object(
   {
     endpoint_selectors: described(
       list(text(1024), { maxItems: 50 }),
-      'CEL expressions over `endpoint`, as the list of endpoints shows it, with its fields about the address, the names and texts. An endpoint with the binding kubernetes is bound to the cluster if one of them is true.',
+      'CEL expressions such as endpoint.proto == "https", over the fields of an endpoint in the API. An endpoint with the binding kubernetes is bound to the cluster if one of them is true.',
       ['endpoint.metadata.contains("blue")'],
     ),
     csr: described(
       text(16_384),
-      'The certificate request of the operator, in PEM. A new one gets a new certificate, which replaces the one before at once.',
+      'The certificate signing request of the operator, in PEM. A new request gets a new certificate, which immediately replaces the previous one.',
     ),
     cert: described(
       byService(nullable(cert)),

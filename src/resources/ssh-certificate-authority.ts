@@ -20,9 +20,9 @@ export const SshCertificateAuthority = defineResource({
     ),
     elliptic_curve: writeOnly(
       nullable(choice(['p256', 'p384', 'p521'], 'p256')),
-      'The curve of an ecdsa key.',
+      'The curve of an ECDSA key.',
     ),
-    key_size: writeOnly(nullable(keySize), 'The size of an rsa key in bits.'),
+    key_size: writeOnly(nullable(keySize), 'The size of an RSA key in bits.'),
     private_key: hidden(secret(text(16_384), 'redacted')),
   },
   rule({ private_key_type, elliptic_curve, key_size }) {
