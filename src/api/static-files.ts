@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { brotliCompress, gzip, constants as zlib } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { negotiateCoding } from '../base/accepted-coding.ts'
+import { encodeContent } from '../base/compressed-content.ts'
 import { contentTypeOf } from '../base/content-type.ts'
 import { isLocalDomain } from '../base/local-domain.ts'
 import { readProgramFile } from '../base/program-files.ts'
@@ -23,36 +21,6 @@ const SECURITY_HEADERS = {
 function transportSecurity({ protocol, host }: FastifyRequest): Record<string, string> {
   const isPublic = protocol === 'https' && !host.includes(':') && !isLocalDomain(host)
   return isPublic ? { 'strict-transport-security': 'max-age=31536000' } : {}
-}
-
-/** The preferred one first. */
-const CODINGS = ['br', 'gzip'] as const
-type Coding = (typeof CODINGS)[number]
-
-const compress: Readonly<Record<Coding, (content: Buffer) => Promise<Buffer>>> = {
-  // The highest quality takes seconds for the largest page, for a few per cent.
-  br: (content) => promisify(brotliCompress)(content, { params: { [zlib.BROTLI_PARAM_QUALITY]: 9 } }),
-  gzip: (content) => promisify(gzip)(content, { level: 9 }),
-}
-
-const COMPRESSIBLE = /^text\/|^image\/svg|json|javascript|xml/
-/** Below it, a coding hardly saves a packet. */
-const MIN_COMPRESSED_BYTES = 1024
-/** More than there are pages and assets. */
-const MAX_COMPRESSED = 1000
-
-/** Pages and assets in each coding that was asked for: each is compressed once. */
-const compressed = new Map<string, Promise<Buffer>>()
-
-function compressOnce(key: string, coding: Coding, content: Buffer): Promise<Buffer> {
-  const known = compressed.get(key)
-  if (known !== undefined) return known
-  const result = compress[coding](content)
-  compressed.set(key, result)
-  result.catch(() => compressed.delete(key))
-  const [oldest] = compressed.keys()
-  if (compressed.size > MAX_COMPRESSED) compressed.delete(oldest!)
-  return result
 }
 
 const withSecurity = (reply: FastifyReply) =>
@@ -90,12 +58,6 @@ export async function sendPage(
 /** `key` names the content. */
 async function send(reply: FastifyReply, name: string, content: Buffer, key: string): Promise<FastifyReply> {
   const type = contentTypeOf(name)
-  withSecurity(reply).type(type)
-  if (!COMPRESSIBLE.test(type) || content.length < MIN_COMPRESSED_BYTES) return reply.send(content)
-  reply.header('vary', 'accept-encoding')
-  const coding = negotiateCoding(reply.request.headers['accept-encoding'] ?? '', CODINGS)
-  if (coding === undefined) return reply.send(content)
-  return reply
-    .header('content-encoding', coding)
-    .send(await compressOnce(`${coding} ${key}`, coding, content))
+  const { body, headers } = await encodeContent(key, content, type, reply.request.headers['accept-encoding'])
+  return withSecurity(reply).type(type).headers(headers).send(body)
 }

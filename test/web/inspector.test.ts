@@ -48,6 +48,22 @@ test('a request appears live, with all columns of the list', async (t) => {
   assert.deepEqual([...requestedOrigins], [api.url])
 })
 
+test('the files of the page are sent compressed, and are kept by browsers', async (t) => {
+  const { inspector } = await startInspectedAgent(t)
+  const html = await (await fetch(inspector)).text()
+  const files = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.(?:js|css))"/g)].map(([, path]) => path!)
+  assert.equal(files.length, 2)
+
+  for (const path of files) {
+    const { headers, status } = await fetch(new URL(path, inspector), {
+      headers: { 'accept-encoding': 'gzip, br' },
+    })
+    assert.equal(status, 200)
+    assert.equal(headers.get('content-encoding'), 'br')
+    assert.match(headers.get('cache-control') ?? '', /immutable/)
+  }
+})
+
 test('a request shows the rules of traffic policies that matched, and is accessible', async (t) => {
   const { visit, inspector, agent } = await startInspectedAgent(t)
   await visit('/ruled')

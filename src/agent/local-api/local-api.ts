@@ -175,7 +175,7 @@ async function dispatch(
     if (
       !path.startsWith('/api') &&
       (method === 'GET' || method === 'HEAD') &&
-      (await servePage(PAGES_DIRECTORY, path, response))
+      (await servePage(PAGES_DIRECTORY, path, request, response))
     )
       return
     throw problem.notFound(`there is no ${path.slice(0, 100)} here`)

@@ -1,5 +1,6 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { encodeContent } from '../../base/compressed-content.ts'
 import { contentTypeOf } from '../../base/content-type.ts'
 import { readProgramFile } from '../../base/program-files.ts'
 
@@ -23,16 +24,22 @@ export function isPage(path: string): boolean {
 }
 
 /** Serves the inspector page and its assets from the build directory; returns false if there is no such file. */
-export async function servePage(directory: string, path: string, response: ServerResponse): Promise<boolean> {
+export async function servePage(
+  directory: string,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
   if (path === '/') {
     response.writeHead(302, { Location: '/inspect/http', 'Content-Length': 0 }).end()
     return true
   }
   const name = isPage(path) ? 'index.html' : assetName(path)
   if (name === undefined) return false
-  const content = await readProgramFile(join(directory, name)).catch(() => undefined)
-  if (content) send(response, content, contentTypeOf(name))
-  else if (name === 'index.html') send(response, Buffer.from(FALLBACK_PAGE), 'text/html; charset=utf-8')
+  const file = join(directory, name)
+  const content = await readProgramFile(file).catch(() => undefined)
+  if (content) await send(request, response, file, content)
+  else if (name === 'index.html') await send(request, response, name, Buffer.from(FALLBACK_PAGE))
   else return false
   return true
 }
@@ -42,14 +49,25 @@ function assetName(path: string): string | undefined {
   return /^(?:\/[\w-][\w.-]*){1,4}$/.test(path) && !path.includes('..') ? path.slice(1) : undefined
 }
 
-function send(response: ServerResponse, content: Buffer, type: string): void {
+async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  file: string,
+  content: Buffer,
+): Promise<void> {
+  const type = contentTypeOf(file)
+  // The names of all files but the page contain a digest of their content.
+  const isHtml = type.startsWith('text/html')
+  const key = isHtml ? content.toString() : file
+  const { body, headers } = await encodeContent(key, content, type, request.headers['accept-encoding'])
   response.writeHead(200, {
     ...SECURITY_HEADERS,
+    ...headers,
     'Content-Type': type,
-    'Content-Length': content.length,
-    'Cache-Control': 'no-cache',
+    'Content-Length': body.length,
+    'Cache-Control': isHtml ? 'no-cache' : 'public, max-age=31536000, immutable',
   })
-  response.end(content)
+  response.end(body)
 }
 
 const FALLBACK_PAGE = `<!doctype html>
