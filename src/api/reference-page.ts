@@ -61,17 +61,20 @@ function renderOperation(entry: Operation, schemas: FieldSchemas): string {
 export function referencePages(document: Json): { list: string; tags: ReadonlyMap<string, string> } {
   const { schemas } = document.components as { schemas: FieldSchemas }
   const byTag = operationsByTag(document)
+  const groups = document.tags as { name: string; 'x-displayName': string; description: string }[]
+  const groupOf = (tag: string) => groups.find(({ name }) => name === tag)!
+  const titleOf = (tag: string) => groupOf(tag)['x-displayName']
   const link = (tag: string, operation: Operation) =>
     `<li class="operation" id="${idOf(operation)}"><a href="/reference/${escapeHtml(tag)}#${idOf(operation)}">${renderSummary(operation)}</a></li>`
   const list = [...byTag].map(
     ([tag, operations]) =>
-      `<section id="tag-${escapeHtml(tag)}"><h2><a href="/reference/${escapeHtml(tag)}">${escapeHtml(tag)}</a></h2><ul>${operations.map((operation) => link(tag, operation)).join('\n')}</ul></section>`,
+      `<section id="tag-${escapeHtml(tag)}"><h2><a href="/reference/${escapeHtml(tag)}">${escapeHtml(titleOf(tag))}</a></h2><ul>${operations.map((operation) => link(tag, operation)).join('\n')}</ul></section>`,
   )
   const tags = [...byTag].map(([tag, operations]): [string, string] => [
     tag,
     renderPage(
-      tag,
-      `<header><p><a href="/reference">Adit management API</a></p><h1>${escapeHtml(tag)}</h1></header>
+      `${titleOf(tag)} · Adit management API`,
+      `<header><p><a href="/reference">Adit management API</a></p><h1>${escapeHtml(titleOf(tag))}</h1><p>${renderInlineCode(groupOf(tag).description)}</p></header>
 <main>${operations.map((operation) => renderOperation(operation, schemas)).join('\n')}</main>`,
     ),
   ])
@@ -87,9 +90,14 @@ export function referencePages(document: Json): { list: string; tags: ReadonlyMa
   }
 }
 
+/** The icon of the other pages, inline: the files of those have names that change with each build. */
+const ICON = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M3 29V16a13 13 0 0 1 26 0v13h-6V17a7 7 0 0 0-14 0v12z" fill="#b7791f"/><circle cx="16" cy="21" r="3" fill="#f0b429"/></svg>',
+)}`
+
 const renderPage = (title: string, content: string) => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title><link rel="stylesheet" href="/reference.css"></head><body>
+<title>${escapeHtml(title)}</title><link rel="icon" href="${ICON}"><link rel="stylesheet" href="/reference.css"></head><body>
 ${content}</body></html>`
 
 /** The colours and type of the dashboard, which links here. */
