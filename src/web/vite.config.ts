@@ -16,7 +16,8 @@ export function pageConfig(page: string, outDir: string, base: string, observer:
       target: 'es2023',
       // The pages' Content-Security-Policy knows no data: addresses and no inline scripts.
       assetsInlineLimit: 0,
-      modulePreload: false,
+      // The modules of a page are asked for at once. Browsers without it load them one after the other.
+      modulePreload: { polyfill: false },
       reportCompressedSize: false,
     },
   }
