@@ -48,6 +48,30 @@ test('a request appears live, with all columns of the list', async (t) => {
   assert.deepEqual([...requestedOrigins], [api.url])
 })
 
+test('nothing moves while the page loads', async (t) => {
+  const { visit, inspector } = await startInspectedAgent(t)
+  await visit('/first')
+  const { page } = await openPage(t, browser, inspector, { viewport: { width: 412, height: 823 } })
+  await page.addInitScript(`
+    globalThis.moved = 0
+    new PerformanceObserver((list) => {
+      for (const { value } of list.getEntries()) moved += value
+    }).observe({ type: 'layout-shift', buffered: true })`)
+  const listReceived = page.waitForResponse('**/api/requests/http?*')
+  await page.route('**/api/tunnels', async (route) => {
+    await listReceived
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
+    await route.continue()
+  })
+
+  await page.reload()
+  await row(page, '/first').waitFor()
+  await page.getByRole('list', { name: 'Tunnels' }).waitFor()
+
+  const moved = await page.evaluate<number>('moved')
+  assert.ok(moved < 0.02, `the layout shift is ${moved}`)
+})
+
 test('the files of the page are sent compressed, and are kept by browsers', async (t) => {
   const { inspector } = await startInspectedAgent(t)
   const html = await (await fetch(inspector)).text()

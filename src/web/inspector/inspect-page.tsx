@@ -38,7 +38,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
   const [baseId, setBaseId] = useState<string>()
   const [help, setHelp] = useState(false)
   const { notice, setNotice, attempt } = useNotice()
-  const { tunnels, refreshTunnels } = useTunnels(view)
+  const { tunnels, areTunnelsKnown, refreshTunnels } = useTunnels(view)
   const searchBox = useRef<HTMLInputElement>(null)
   const { matches, searching, problem } = useMatches(view.captures, search)
 
@@ -122,33 +122,38 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     <main className={`inspect${opened && selected !== undefined ? ' opened' : ''}`}>
       <h1 className="hidden">Captured requests</h1>
       <section className="list" aria-label="Requests">
-        <TunnelUrls tunnels={tunnels} onNotify={setNotice} />
-        <Toolbar
-          paused={view.paused}
-          onPause={pause}
-          onClear={view.captures.length === 0 ? undefined : clear}
-          onExport={matches.length === 0 ? undefined : exportHar}
-          onHelp={showHelp}
-        >
-          <SearchInput ref={searchBox} value={search} onValue={setSearch} />
-        </Toolbar>
-        <p className="counts" id="search-help">
-          {problem ?? formatCounts(matches.length, view, search, searching)}
-          <span className="hidden">Fields: {QUERY_FIELDS}.</span>
-        </p>
-        {baseId !== undefined && (
-          <Comparing name={describeCapture(view.captures, baseId)} onStop={() => setBaseId(undefined)} />
-        )}
-        {view.captures.length === 0 ? (
-          <Empty tunnels={tunnels} />
-        ) : (
-          <RequestList
-            captures={matches}
-            selected={selected}
-            onSelect={select}
-            onOpen={() => setOpened(true)}
-            onEnd={loadOlder}
-          />
+        {/* Nothing before the tunnels at its top are known: it would move when they come. */}
+        {areTunnelsKnown && (
+          <>
+            <TunnelUrls tunnels={tunnels} onNotify={setNotice} />
+            <Toolbar
+              paused={view.paused}
+              onPause={pause}
+              onClear={view.captures.length === 0 ? undefined : clear}
+              onExport={matches.length === 0 ? undefined : exportHar}
+              onHelp={showHelp}
+            >
+              <SearchInput ref={searchBox} value={search} onValue={setSearch} />
+            </Toolbar>
+            <p className="counts" id="search-help">
+              {problem ?? formatCounts(matches.length, view, search, searching)}
+              <span className="hidden">Fields: {QUERY_FIELDS}.</span>
+            </p>
+            {baseId !== undefined && (
+              <Comparing name={describeCapture(view.captures, baseId)} onStop={() => setBaseId(undefined)} />
+            )}
+            {view.captures.length === 0 ? (
+              <Empty tunnels={tunnels} />
+            ) : (
+              <RequestList
+                captures={matches}
+                selected={selected}
+                onSelect={select}
+                onOpen={() => setOpened(true)}
+                onEnd={loadOlder}
+              />
+            )}
+          </>
         )}
       </section>
       <section className="detail" aria-label="Request">
@@ -270,16 +275,20 @@ function useNotice() {
 }
 
 function useTunnels({ state, session }: FeedView) {
-  const [tunnels, setTunnels] = useState<readonly TunnelView[]>([])
+  const [tunnels, setTunnels] = useState<readonly TunnelView[]>()
   const refreshTunnels = useCallback(() => {
-    listTunnels().then(setTunnels, () => {})
+    listTunnels().then(setTunnels, () => setTunnels((known = []) => known))
   }, [])
   useEffect(() => {
     if (state === 'live') refreshTunnels()
     // Tunnels may have other URLs after the agent has connected again.
     void session
   }, [state, session, refreshTunnels])
-  return { tunnels, refreshTunnels }
+  return {
+    tunnels: tunnels ?? [],
+    areTunnelsKnown: tunnels !== undefined || state === 'lost',
+    refreshTunnels,
+  }
 }
 
 /**
