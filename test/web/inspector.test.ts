@@ -86,6 +86,9 @@ test('the files of the page are sent compressed, and are kept by browsers', asyn
     assert.equal(headers.get('content-encoding'), 'br')
     assert.match(headers.get('cache-control') ?? '', /immutable/)
   }
+  const list = await fetch(new URL('/api/requests/http?summary=true', inspector))
+  assert.equal(list.headers.get('content-encoding'), 'gzip')
+  assert.deepEqual(await list.json(), { uri: '/api/requests/http', requests: [] })
 })
 
 test('a request shows the rules of traffic policies that matched, and is accessible', async (t) => {

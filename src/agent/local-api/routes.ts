@@ -29,9 +29,9 @@ export interface LocalCall {
   json(maxBytes?: number): Promise<unknown>
 }
 
-/** The reply of a handler; a `stream` takes over the response. */
+/** The reply of a handler; a `stream` takes over the response. What only the inspector page asks for may be compressed. */
 export type LocalReply =
-  | { status: 200 | 201; body: object }
+  | { status: 200 | 201; body: object; compressible?: boolean }
   | { status: 204 }
   | { stream: CaptureStreamOptions }
 
@@ -194,6 +194,7 @@ function requestListRoute(agent: Agent): LocalRoute {
       return {
         status: 200,
         body: { uri: '/api/requests/http', requests: list.map((capture) => captureView(capture, summary)) },
+        compressible: summary,
       }
     },
     post: async (call) => {

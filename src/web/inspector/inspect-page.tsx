@@ -280,7 +280,7 @@ function useTunnels({ state, session }: FeedView) {
     listTunnels().then(setTunnels, () => setTunnels((known = []) => known))
   }, [])
   useEffect(() => {
-    if (state === 'live') refreshTunnels()
+    if (state !== 'lost') refreshTunnels()
     // Tunnels may have other URLs after the agent has connected again.
     void session
   }, [state, session, refreshTunnels])
