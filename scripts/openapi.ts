@@ -2,7 +2,7 @@
 //   npm run openapi
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { documentedOpenApi } from '../src/api/openapi.ts'
+import { documentedOpenApi } from '../src/api/reference/openapi.ts'
 import { type Document, generateOperations, generateTypes } from './api-client/generate.ts'
 
 const root = join(import.meta.dirname, '..')

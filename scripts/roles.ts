@@ -2,6 +2,6 @@
 //   npm run roles
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { rolesPage } from '../src/api/roles-page.ts'
+import { rolesPage } from '../src/api/reference/roles-page.ts'
 
 writeFileSync(join(import.meta.dirname, '..', 'docs', 'roles.md'), rolesPage())

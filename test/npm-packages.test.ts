@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { agentManifest, type Manifest } from '../scripts/build/manifest.ts'
 import { buildAgentPackage } from '../scripts/build/packages.ts'
-import { documentedOpenApi } from '../src/api/openapi.ts'
+import { documentedOpenApi } from '../src/api/reference/openapi.ts'
 import { createTempDir } from './support/temp-dir.ts'
 
 const root = join(import.meta.dirname, '..')

@@ -1,7 +1,7 @@
 import { glob, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { routes } from '../../src/api/all-routes.ts'
-import { documentedOpenApi } from '../../src/api/openapi.ts'
+import { documentedOpenApi } from '../../src/api/reference/openapi.ts'
 import { loadErrorCatalogue } from '../../src/errors/catalogue.ts'
 import { sentencesOf } from './sentences.ts'
 
@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..', '..')
 /** The pages that run in a browser, and the sources of those that the server renders. */
 const SOURCES = [
   'src/web/**/*.{ts,tsx}',
-  'src/api/reference-page.ts',
+  'src/api/reference/reference-page.ts',
   'src/dashboard/pages.ts',
   'src/edge/errors.ts',
   'src/edge/login/*.ts',

@@ -26,7 +26,7 @@ export interface ApplyOptions extends AccountFlags {
 }
 
 // Not through the API's index.ts, which would load the whole server.
-const loadRoutes = async () => (await import('../api/account-routes.ts')).accountRoutes
+const loadRoutes = async () => (await import('../api/account/routes.ts')).accountRoutes
 
 /** As long as the API keeps a connection without traffic. */
 const APPLY_TIMEOUT_MS = 120_000

@@ -12,7 +12,7 @@ import {
   type StoredKind,
   samples,
 } from '../../test/support/samples.ts'
-import { documentedOpenApi } from '../api/openapi.ts'
+import { documentedOpenApi } from '../api/reference/openapi.ts'
 import { ApiError, createClient } from './index.ts'
 import { OPERATIONS } from './operations.ts'
 

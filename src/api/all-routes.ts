@@ -5,16 +5,16 @@ import {
   ServiceUser,
   type Operation as Verb,
 } from '../resources/index.ts'
-import { accountRoutes } from './account-routes.ts'
-import { auditRoutes } from './audit-routes.ts'
-import { detachRoutes } from './detach-routes.ts'
-import { eventSourceRoutes } from './event-source-routes.ts'
-import { boundEndpointsRoute } from './kubernetes-operator-routes.ts'
-import { rootRoutes } from './root-routes.ts'
+import { accountRoutes } from './account/routes.ts'
+import { auditRoutes } from './resources/audit-routes.ts'
+import { vaultSecretsRoute } from './resources/credentials/vault-routes.ts'
+import { detachRoutes } from './resources/endpoints/detach-routes.ts'
+import { boundEndpointsRoute } from './resources/endpoints/kubernetes-operator-routes.ts'
+import { eventSourceRoutes } from './resources/events/event-source-routes.ts'
+import { testEventRoute } from './resources/events/test-event-route.ts'
+import { rootRoutes } from './resources/root-routes.ts'
 import { type ApiRoute, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
 import { commandRoutes } from './session-routes.ts'
-import { testEventRoute } from './test-event-route.ts'
-import { vaultSecretsRoute } from './vault-routes.ts'
 
 function declaredRoutes(resource: Resource): ApiRoute[] {
   const routes = resourceRoutes(resource)

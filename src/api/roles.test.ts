@@ -11,7 +11,7 @@ import type { Body } from '../../test/support/samples.ts'
 import { recordVisitor } from '../../test/support/visitors.ts'
 import { GUARDS, hasRole, type Role } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
-import { rolesPage } from './roles-page.ts'
+import { rolesPage } from './reference/roles-page.ts'
 import type { ApiRoute } from './routes.ts'
 
 /** A user or bot with one kind of credential. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { routes } from '../../src/api/all-routes.ts'
-import { toNativeUrl } from '../../src/api/dialect.ts'
+import { toNativeUrl } from '../../src/api/compat/dialect.ts'
 
 /** Paths of the original that are not served, with the reason. */
 const LACKING: readonly (readonly [path: RegExp, reason: string])[] = [

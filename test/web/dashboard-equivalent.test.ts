@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { routes } from '../../src/api/all-routes.ts'
-import { documentedOpenApi } from '../../src/api/openapi.ts'
+import { documentedOpenApi } from '../../src/api/reference/openapi.ts'
 import { commandsOf } from '../../src/api-cli/commands.ts'
 import { parseCommand } from '../../src/api-cli/parse.ts'
 import {

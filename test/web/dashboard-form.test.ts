@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { documentedOpenApi } from '../../src/api/openapi.ts'
+import { documentedOpenApi } from '../../src/api/reference/openapi.ts'
 import { resources } from '../../src/resources/index.ts'
 import { diffValues, dropEmptyValues, kindOf, valuesOf } from '../../src/web/dashboard/form/model.ts'
 import {

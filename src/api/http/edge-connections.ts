@@ -1,0 +1,44 @@
+import type { Server } from 'node:http'
+import { type Duplex, duplexPair } from 'node:stream'
+import type { SocketEnds } from '../../base/io/socket-ends.ts'
+
+/** The host of the platform that a client of the edge came to: that of the API, of the dashboard, or the domain itself. */
+export type EdgeHost = 'api' | 'dashboard' | 'domain'
+
+/** A client of the edge: the host it came to, and both ends of its connection. */
+export interface EdgeOrigin {
+  readonly host: EdgeHost
+  readonly ends: SocketEnds
+}
+
+/**
+ * Connections that the edge opens in memory. Each has the address of its client, so that limits and IP restrictions apply
+ * as to a direct one. No header is involved, so no other peer can claim an address this way.
+ */
+export class EdgeConnections {
+  readonly #server: Server
+  readonly #hosts = new WeakMap<object, EdgeHost>()
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  open({ host, ends }: EdgeOrigin): Duplex {
+    const [edgeSide, apiSide] = duplexPair()
+    // A pair passes on only the end of a side, not that it was destroyed.
+    edgeSide.once('close', () => apiSide.destroy())
+    apiSide.once('close', () => edgeSide.destroy())
+    apiSide.on('error', () => {})
+    const { remoteAddress, remotePort, localAddress, localPort } = ends
+    const connection = Object.assign(apiSide, { remoteAddress, remotePort, localAddress, localPort })
+    // The edge serves its hosts over TLS alone.
+    this.#hosts.set(Object.assign(connection, { encrypted: true }), host)
+    this.#server.emit('connection', connection)
+    return edgeSide
+  }
+
+  /** The host that the client of this connection came to; undefined for the API's own listener. */
+  hostOf(connection: object): EdgeHost | undefined {
+    return this.#hosts.get(connection)
+  }
+}
