@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { newId } from '../src/base/id.ts'
+import { newId } from '../src/base/values/id.ts'
 import { type LoadResult, measure, request } from './load.ts'
 import { BODY, insertRows } from './rows.ts'
 

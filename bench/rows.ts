@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { newId } from '../src/base/id.ts'
+import { newId } from '../src/base/values/id.ts'
 
 /** What each resource of a benchmark holds. */
 export const BODY = {

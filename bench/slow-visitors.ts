@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { limitUnsentBytes } from '../src/base/io/unsent-limit.ts'
+import { limitUnsentBytes } from '../src/base/io/sockets/unsent-limit.ts'
 import { startAgent, startServer } from './tunnel/platform.ts'
 import {
   findFreePort,

@@ -1,4 +1,4 @@
-import { printFailure } from './base/command-line.ts'
+import { printFailure } from './base/process/command-line.ts'
 import { runProgram } from './program.ts'
 
 // The executable of the package `adit-agent`: `cli.ts` without the server.

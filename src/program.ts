@@ -1,9 +1,9 @@
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import type { CompletionNode } from './base/completion.ts'
-import { dropOwnPath } from './base/drop-in.ts'
-import { IS_EXECUTABLE } from './base/program-files.ts'
-import { runCommand } from './base/run-command.ts'
+import type { CompletionNode } from './base/process/completion.ts'
+import { dropOwnPath } from './base/process/drop-in.ts'
+import { IS_EXECUTABLE } from './base/process/program-files.ts'
+import { runCommand } from './base/process/run-command.ts'
 import { INSTALL_ROOT } from './base/version.ts'
 
 /** Commands that not every executable has. */

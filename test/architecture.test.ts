@@ -59,10 +59,22 @@ const LAZY: Record<string, readonly string[]> = {
  * names it. A file name allows that file alone.
  */
 const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string, readonly string[]> }> = {
-  base: { doors: [], folders: { '.': [], io: ['.'], outbound: ['.', 'io'], threads: ['.', 'io'] } },
-  certs: {
-    doors: ['index.ts', 'certs.ts', 'lookup.ts'],
-    folders: { '.': [], x509: ['.'], ssh: ['.', 'x509'], acme: ['.', 'x509'] },
+  base: {
+    doors: [],
+    folders: {
+      '.': ['process'],
+      text: [],
+      limits: ['values'],
+      values: [],
+      http: ['values'],
+      pattern: [],
+      process: ['text'],
+      'io/memory': ['limits', 'values', 'process'],
+      'io/streams': ['limits', 'io/memory'],
+      'io/sockets': ['values', 'process', 'io/memory', 'io/streams'],
+      threads: ['text', 'process', 'io/sockets'],
+      outbound: ['values', 'process', 'io/streams', 'threads'],
+    },
   },
   edge: {
     doors: ['index.ts', 'edge.ts'],
@@ -298,7 +310,7 @@ test('every exported value is used by another file, and everything behind a fron
 
 /** The files that may ask a socket what it knows of its connection, each when the connection is made. */
 const SOCKET_READERS = [
-  'src/base/io/socket-ends.ts',
+  'src/base/io/sockets/socket-ends.ts',
   'src/edge/listeners/tls-terminator.ts',
   // As a client, of a connection it has just made itself.
   'src/agent/commands/diagnose.ts',
@@ -331,9 +343,9 @@ const ADAPTERS: readonly { readonly uses: RegExp; readonly adapter: string }[] =
     adapter: 'src/sessions/ssh/ssh2.ts',
   },
   { uses: /from '@xmldom\/xmldom'/, adapter: 'src/edge/login/saml-metadata.ts' },
-  { uses: /\bsetFlagsFromString\b|\brunInNewContext\b/, adapter: 'src/base/garbage-collector.ts' },
-  { uses: /\.transfer(?:ToFixedLength)?\(/, adapter: 'src/base/io/detach-buffer.ts' },
-  { uses: /\b_handle\b|'node:ffi'/, adapter: 'src/base/io/unsent-limit.ts' },
+  { uses: /\bsetFlagsFromString\b|\brunInNewContext\b/, adapter: 'src/base/process/garbage-collector.ts' },
+  { uses: /\.transfer(?:ToFixedLength)?\(/, adapter: 'src/base/io/memory/detach-buffer.ts' },
+  { uses: /\b_handle\b|'node:ffi'/, adapter: 'src/base/io/sockets/unsent-limit.ts' },
 ]
 
 test('what a dependency does not promise is used by its adapter alone', async () => {
@@ -352,7 +364,7 @@ test('what a dependency does not promise is used by its adapter alone', async ()
     users,
     ADAPTERS.map(({ adapter }) => [adapter]),
   )
-  assert.deepEqual(privateMembers.sort(), ['src/base/io/unsent-limit.ts', 'src/sessions/ssh/ssh2.ts'])
+  assert.deepEqual(privateMembers.sort(), ['src/base/io/sockets/unsent-limit.ts', 'src/sessions/ssh/ssh2.ts'])
 })
 
 /**

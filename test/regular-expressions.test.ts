@@ -26,7 +26,8 @@ const MEASURED: readonly string[] = [
 
 /** Expressions built at run time, with their inputs. */
 const DYNAMIC: Readonly<Record<string, string>> = {
-  'src/base/linear-pattern-set.ts': 'built from the name of a class, and matched against one character',
+  'src/base/pattern/linear-pattern-set.ts':
+    'built from the name of a class, and matched against one character',
   'src/server/settings.ts': 'built from constants, and matched against names in its own environment',
   'src/api/http/error-responses.ts':
     'built from the paths of the API: [^/]+ between slashes, anchored at both ends',

@@ -2,7 +2,7 @@
 //   node bench/scale/agents.ts CA_FILE AUTHTOKEN COUNT LEGS ADDRESS...
 // The agents are spread over the addresses. Prints the number of their legs when all are online, then stays until it is killed.
 import { readFileSync } from 'node:fs'
-import { Secret } from '../../src/base/secret.ts'
+import { Secret } from '../../src/base/values/secret.ts'
 import { type AgentSession, connectAgentSession } from '../../src/protocol/index.ts'
 
 /** The server admits at most 100 unauthenticated connections of one source, and there are four of these processes. */

@@ -1,6 +1,6 @@
 import { arch, hostname, platform } from 'node:os'
-import { type Clock, systemClock } from '../base/clock.ts'
-import { fanOut } from '../base/fan-out.ts'
+import { fanOut } from '../base/limits/fan-out.ts'
+import { type Clock, systemClock } from '../base/values/clock.ts'
 import { BASE_ROOT, VERSION } from '../base/version.ts'
 import type { AgentCommand } from '../protocol/index.ts'
 import { ServerConnection } from './connect/connection.ts'

@@ -4,9 +4,9 @@ import {
   headLength,
   MAX_CHUNK_SIZE_DIGITS,
   parseContentLength,
-} from '../base/http1-framing.ts'
-import { ByteQueue } from '../base/io/byte-queue.ts'
-import { trimOws } from '../base/optional-white-space.ts'
+} from '../base/http/http1-framing.ts'
+import { trimOws } from '../base/http/optional-white-space.ts'
+import { ByteQueue } from '../base/io/streams/byte-queue.ts'
 
 /** How the body after a head is framed; `stop` means that what follows is not HTTP (an upgrade, malformed bytes). */
 export type Framing = number | 'chunked' | 'close' | 'stop'

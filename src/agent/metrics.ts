@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/values/clock.ts'
 
 const TICK_MS = 5000
 

@@ -1,4 +1,4 @@
-import { parseHostPort } from '../base/hostport.ts'
+import { parseHostPort } from '../base/values/hostport.ts'
 import type { HeartbeatTimes } from '../protocol/index.ts'
 import { ConfigError } from './config/error.ts'
 import type { AgentKeys } from './config/keys.ts'

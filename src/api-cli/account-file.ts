@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
-import { CommandFailure } from '../base/command-line.ts'
-import { errorMessage } from '../base/error-message.ts'
-import { describeFileError } from '../base/file-error.ts'
-import { expandAliases, LINEAR_PARSING, YamlMistake } from '../base/yaml-document.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import { describeFileError } from '../base/text/file-error.ts'
+import { expandAliases, LINEAR_PARSING, YamlMistake } from '../base/text/yaml-document.ts'
 
 /** The API accepts no larger one. */
 const MAX_DOCUMENT_BYTES = 1024 * 1024

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { shareApi, type TestApi } from '../../test/support/api.ts'
 import { startHttp } from '../../test/support/local-server.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
-import { CommandFailure } from '../base/command-line.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
 import { type ApplyOptions, applyAccount, exportAccount } from './account.ts'
 
 const { fresh } = await shareApi()

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import type { AccountChange, AccountExport, AccountReport } from '../api-client/index.ts'
-import { CommandFailure, printFailure } from '../base/command-line.ts'
+import { CommandFailure, printFailure } from '../base/process/command-line.ts'
 import { findApiAccess } from './access.ts'
 import { AccountFile, editorSchema } from './account-file.ts'
 import { ApiFailure, sendCall } from './call.ts'

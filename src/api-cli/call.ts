@@ -1,6 +1,6 @@
 import { ApiError, type ApiRequest, createClient } from '../api-client/index.ts'
-import { CommandFailure } from '../base/command-line.ts'
-import { errorMessage } from '../base/error-message.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
+import { errorMessage } from '../base/text/error-message.ts'
 import { type ApiAccess, findApiAccess } from './access.ts'
 
 /** A call that the API rejected; `field` is the dotted path of the invalid field. */

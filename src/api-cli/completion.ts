@@ -1,4 +1,4 @@
-import { type CompletionNode, toCompletionNodes } from '../base/completion.ts'
+import { type CompletionNode, toCompletionNodes } from '../base/process/completion.ts'
 import { commandsOf } from './commands.ts'
 
 const COMMON_FLAGS = ['api-key', 'api-url', 'help', 'json']

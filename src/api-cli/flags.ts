@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ApiRoute } from '../api/index.ts'
-import { CommandFailure } from '../base/command-line.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
 
 /** The parts of a JSON Schema that the command line uses. */
 interface Schema {

@@ -1,5 +1,5 @@
-import { CommandFailure, takeFlags } from '../base/command-line.ts'
-import { findNearest } from '../base/nearest.ts'
+import { CommandFailure, takeFlags } from '../base/process/command-line.ts'
+import { findNearest } from '../base/values/nearest.ts'
 import type { ApiCommand } from './commands.ts'
 import { type ApiFlag, formatPlaceholder, parseValue } from './flags.ts'
 

@@ -1,5 +1,5 @@
-import { CommandFailure, findCommand, printFailure } from '../base/command-line.ts'
-import { findNearest } from '../base/nearest.ts'
+import { CommandFailure, findCommand, printFailure } from '../base/process/command-line.ts'
+import { findNearest } from '../base/values/nearest.ts'
 import { type ApiAccess, findApiAccess } from './access.ts'
 import { sendCall } from './call.ts'
 import { type ApiCommand, commandsOf } from './commands.ts'

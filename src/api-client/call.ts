@@ -1,4 +1,4 @@
-import { describeNetworkError } from '../base/network-error.ts'
+import { describeNetworkError } from '../base/text/network-error.ts'
 import type { CallOptions } from './call-options.ts'
 import type { Problem } from './types.ts'
 

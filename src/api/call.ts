@@ -1,6 +1,6 @@
 import type { Principal } from '../auth/index.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
 import { type RenderContext, resourceOfPrefix } from '../resources/index.ts'
 import type { Row, Store, Transaction } from '../store/index.ts'
 import type { ApiConfig, ApiParts } from './config.ts'

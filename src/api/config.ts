@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Auth, IpRestrictions, Principal } from '../auth/index.ts'
-import type { TrustedProxies } from '../base/forwarded.ts'
+import type { TrustedProxies } from '../base/http/forwarded.ts'
 import type { OutboundGuard } from '../base/outbound/outbound.ts'
 import type { OperatorAuthority } from '../certs/index.ts'
 import type { DestinationStatus } from '../events/index.ts'

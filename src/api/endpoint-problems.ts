@@ -1,4 +1,4 @@
-import { HTTP_PROTOS, RAW_PROTOS } from '../base/endpoint-url.ts'
+import { HTTP_PROTOS, RAW_PROTOS } from '../base/values/endpoint-url.ts'
 import { type Problem, problem } from './problems.ts'
 
 const CODE = problem('invalid_field', '').code

@@ -1,4 +1,4 @@
-import type { ErrorExplanation } from '../base/error-explanation.ts'
+import type { ErrorExplanation } from '../base/text/error-explanation.ts'
 
 /** An API error: a code, a status and a sentence for people, with machine-readable facts in `details`. */
 export class Problem extends Error {

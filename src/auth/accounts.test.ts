@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shareApi } from '../../test/support/api.ts'
-import { systemClock } from '../base/clock.ts'
+import { systemClock } from '../base/values/clock.ts'
 import { createAccount, firstAccount } from './index.ts'
 
 const { fresh } = await shareApi()

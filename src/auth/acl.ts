@@ -1,4 +1,4 @@
-import { covers, parseDomain } from '../base/domain.ts'
+import { covers, parseDomain } from '../base/values/domain.ts'
 import { type AclRule, parseAclRule } from '../resources/index.ts'
 
 /** The compiled bind rules of a credential. */

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/values/clock.ts'
 import type { Role } from '../resources/index.ts'
 import type { Reader, Row, Store } from '../store/index.ts'
 import { isTokenShaped, tokenDigest } from './token.ts'

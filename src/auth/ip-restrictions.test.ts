@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { silentLog } from '../base/log.ts'
+import { silentLog } from '../base/process/log.ts'
 import type { PagedFollower, Row, RowChange, Store } from '../store/index.ts'
 import { createIpRestrictions } from './ip-restrictions.ts'
 

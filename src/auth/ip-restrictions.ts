@@ -1,5 +1,5 @@
-import { type AddressFilter, compileRules } from '../base/ip-rules.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import { type AddressFilter, compileRules } from '../base/values/ip-rules.ts'
 import type { PagedFollower, RecordOfKind, RowChange, RowOwner, Store } from '../store/index.ts'
 
 /** The uses of an account that an IP restriction can apply to. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import { newId } from '../base/id.ts'
+import { newId } from '../base/values/id.ts'
 import { isTokenShaped, mintToken, tokenDigest } from './token.ts'
 
 test('a token begins with its id and carries 256 random bits', () => {

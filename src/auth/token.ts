@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import { Secret } from '../base/secret.ts'
+import { Secret } from '../base/values/secret.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 43 // 43 base-62 characters hold 256 bits.

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { IS_EXECUTABLE, readProgramFileSync } from './program-files.ts'
+import { IS_EXECUTABLE, readProgramFileSync } from './process/program-files.ts'
 
 /**
  * The directory this program is installed in, where `package.json` is: two levels above this file, which is in `dist/lib`

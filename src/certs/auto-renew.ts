@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
 
 const CHECK_INTERVAL_MS = 15_000
 /** Certificates are backdated, so a clock set back by less than this does no harm. */

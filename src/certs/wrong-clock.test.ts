@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createTempDir } from '../../test/support/temp-dir.ts'
-import { silentLog } from '../base/log.ts'
+import { silentLog } from '../base/process/log.ts'
 import { startAutoRenew } from './auto-renew.ts'
 import { openRootAuthority } from './x509/root-authority.ts'
 

@@ -1,4 +1,4 @@
-import type { StreamSink } from '../base/io/stream.ts'
+import type { StreamSink } from '../base/io/streams/stream.ts'
 import type { MuxStream } from '../protocol/index.ts'
 
 /**

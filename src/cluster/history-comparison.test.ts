@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { silentLog } from '../base/log.ts'
+import { silentLog } from '../base/process/log.ts'
 import { HistoryComparison } from './history-comparison.ts'
 
 /** A comparison, and what it finds this many seconds later. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
 
 /**
  * Compares the identity of this node's history with those of its peers. Nodes that differ for long use different databases, as

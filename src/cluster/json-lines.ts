@@ -1,5 +1,5 @@
-import { ByteQueue } from '../base/io/byte-queue.ts'
-import type { StreamSink } from '../base/io/stream.ts'
+import { ByteQueue } from '../base/io/streams/byte-queue.ts'
+import type { StreamSink } from '../base/io/streams/stream.ts'
 import { MESSAGE_TIMEOUT_MS, type MuxStream } from '../protocol/index.ts'
 
 const LINE_END = 0x0a

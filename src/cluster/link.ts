@@ -1,7 +1,7 @@
 import { connect, type TLSSocket } from 'node:tls'
-import { parseHostPort } from '../base/hostport.ts'
-import type { ByteStream } from '../base/io/stream.ts'
-import type { Logger } from '../base/log.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
+import type { Logger } from '../base/process/log.ts'
+import { parseHostPort } from '../base/values/hostport.ts'
 import type { ClientInfo, LiveTunnel } from '../sessions/index.ts'
 import { RemoteRegistry, type RemoteRegistryOptions } from './remote-registry.ts'
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
-import { joinHostPort } from '../base/hostport.ts'
-import { readEnds } from '../base/io/socket-ends.ts'
-import type { Logger } from '../base/log.ts'
+import { readEnds } from '../base/io/sockets/socket-ends.ts'
+import type { Logger } from '../base/process/log.ts'
+import { joinHostPort } from '../base/values/hostport.ts'
 
 /**
  * Connections that have not introduced themselves as peers. Anyone who reaches the port can open them, on one machine from

@@ -1,12 +1,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Clock } from '../base/clock.ts'
-import { fanOut } from '../base/fan-out.ts'
-import type { ByteStream } from '../base/io/stream.ts'
-import { StreamRelay } from '../base/io/stream-relay.ts'
-import type { WindowBudget } from '../base/io/window-budget.ts'
-import type { Logger } from '../base/log.ts'
+import type { WindowBudget } from '../base/io/memory/window-budget.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
+import { StreamRelay } from '../base/io/streams/stream-relay.ts'
+import { fanOut } from '../base/limits/fan-out.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
 import {
   CallReader,
   ErrorCode,

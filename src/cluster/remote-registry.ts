@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../base/clock.ts'
-import type { ByteStream } from '../base/io/stream.ts'
-import type { WindowBudget } from '../base/io/window-budget.ts'
-import type { Logger } from '../base/log.ts'
+import type { WindowBudget } from '../base/io/memory/window-budget.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
 import {
   call,
   Heartbeat,

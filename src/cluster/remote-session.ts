@@ -1,7 +1,7 @@
 import { compileAcl } from '../auth/index.ts'
-import type { Clock } from '../base/clock.ts'
-import { errorMessage } from '../base/error-message.ts'
-import type { ByteStream } from '../base/io/stream.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import type { Clock } from '../base/values/clock.ts'
 import { ErrorCode } from '../protocol/index.ts'
 import {
   type ClientInfo,

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/values/clock.ts'
 
 /**
  * Whether a node that is missing from the list may be treated as gone. After an outage of the database, or a stall of this

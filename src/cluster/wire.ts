@@ -1,5 +1,5 @@
-import { hostOf } from '../base/hostport.ts'
-import type { ByteStream } from '../base/io/stream.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
+import { hostOf } from '../base/values/hostport.ts'
 import type { ClientInfo, LegView, LiveSession, LiveTunnel, TunnelAddress } from '../sessions/index.ts'
 
 /** The purpose of a stream between nodes: the first four bytes its opener writes. */

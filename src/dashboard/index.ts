@@ -6,8 +6,8 @@
  */
 import type { Api, BrowserAuth } from '../api/index.ts'
 import type { Auth, IpRestrictions } from '../auth/index.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
 import type { DurableStore } from '../store/index.ts'
 import { createBrowserSessions } from './browser-sessions.ts'
 import { mountCredentials } from './credential-routes.ts'

@@ -1,5 +1,5 @@
 import { type Api, problem, requirePrincipal } from '../api/index.ts'
-import { formatTimestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/values/clock.ts'
 import { hasRole, User } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
 import type { BrowserSessions } from './browser-sessions.ts'

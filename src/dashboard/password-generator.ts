@@ -1,4 +1,4 @@
-import type { Secret } from '../base/secret.ts'
+import type { Secret } from '../base/values/secret.ts'
 import { type AuditEntry, type DurableStore, openDashboardSessions } from '../store/index.ts'
 import { generatePassword, type Passwords } from './passwords.ts'
 import { createSignInStore, hashPassword } from './sign-in-store.ts'

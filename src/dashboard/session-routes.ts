@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Api, fieldProblem, problem, requirePrincipal } from '../api/index.ts'
-import { formatTimestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/values/clock.ts'
 import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import { type BrowserSessions, type CurrentSession, requireSameSite } from './browser-sessions.ts'

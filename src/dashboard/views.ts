@@ -1,5 +1,5 @@
 import type { Api } from '../api/index.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
 import type { FactKind } from '../policy/index.ts'
 import type { Store } from '../store/index.ts'
 import { mountAgentList } from './agent-list.ts'

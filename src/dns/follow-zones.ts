@@ -1,4 +1,4 @@
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
 import type { Row, Store } from '../store/index.ts'
 import { compileZones, type ZoneTable } from './zone.ts'
 import { buildZones, type ZoneSnapshot } from './zones.ts'

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, isIPv6 } from 'node:net'
 import { type DecodedPacket, decode, encode, type RecordType } from 'dns-packet'
-import { exchangeMessage } from '../base/io/length-prefixed.ts'
+import { exchangeMessage } from '../base/io/streams/length-prefixed.ts'
 
 /** The response of one server, queried directly without a resolver. */
 export interface DirectResponse {

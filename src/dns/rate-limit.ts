@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
-import { parseAddress } from '../base/cidr.ts'
-import type { Clock } from '../base/clock.ts'
+import { parseAddress } from '../base/values/cidr.ts'
+import type { Clock } from '../base/values/clock.ts'
 
 /** Limits on equal responses per network. */
 export interface ResponseRateLimitOptions {

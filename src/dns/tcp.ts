@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { Admission } from '../base/io/admission.ts'
-import { ByteQueue } from '../base/io/byte-queue.ts'
+import { Admission } from '../base/io/sockets/admission.ts'
+import { ByteQueue } from '../base/io/streams/byte-queue.ts'
 
 /** Connection limits. */
 export interface TcpLimits {

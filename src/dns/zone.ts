@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Answer, CaaData } from 'dns-packet'
-import { isWithin } from '../base/domain.ts'
+import { isWithin } from '../base/values/domain.ts'
 
 /** The record types of a zone, apart from the SOA and NS records at its apex, which have fields of their own. */
 export type ZoneRecord = { name: string; ttl?: number } & (

@@ -1,4 +1,4 @@
-import type { ByteStream } from '../base/io/stream.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
 
 /** An action of a traffic policy that ran for a request. */
 export interface AppliedAction {

@@ -1,4 +1,4 @@
-import type { ByteStream } from '../base/io/stream.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
 import type { Exchange } from './exchange.ts'
 import type { EdgeResponse } from './response.ts'
 import type { ClientInfo } from './tunnels.ts'

@@ -1,4 +1,4 @@
-import { findClient, type TrustedProxies } from '../base/forwarded.ts'
+import { findClient, type TrustedProxies } from '../base/http/forwarded.ts'
 import type { ClientConnection } from './connection.ts'
 import { type EdgeError, edgeError } from './errors.ts'
 import type { RequestHead } from './message/request-head.ts'

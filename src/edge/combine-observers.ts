@@ -1,5 +1,5 @@
-import { fanOut } from '../base/fan-out.ts'
-import type { Logger } from '../base/log.ts'
+import { fanOut } from '../base/limits/fan-out.ts'
+import type { Logger } from '../base/process/log.ts'
 import type { Observer } from './observe.ts'
 
 /** Combines observers; each receives only the events it wants, even if another one fails. */

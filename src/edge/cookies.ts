@@ -1,4 +1,4 @@
-import { trimOws } from '../base/optional-white-space.ts'
+import { trimOws } from '../base/http/optional-white-space.ts'
 import type { Exchange } from './exchange.ts'
 
 /** The cookies of one request. */

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../base/html.ts'
+import { escapeHtml } from '../base/http/html.ts'
 import { type ErrorPage, type ErrorPagePlaceholder, PLACEHOLDER } from '../resources/index.ts'
 import type { OwnedRecord, Snapshot } from './snapshot.ts'
 import { commonFields } from './visitor-page.ts'

@@ -1,4 +1,4 @@
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
 import type { PublicPorts } from './tunnels.ts'
 
 /** Delay before a port that could not be opened is retried. */

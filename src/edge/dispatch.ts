@@ -1,4 +1,4 @@
-import { publicUrl } from '../base/hostport.ts'
+import { publicUrl } from '../base/values/hostport.ts'
 import { isEdgeResponse, MAX_ATTEMPTS, type UpstreamTarget } from './backend.ts'
 import { hideSharedSessions } from './cookies.ts'
 import type { ServiceLookup } from './core.ts'

@@ -1,4 +1,4 @@
-import type { ErrorExplanation } from '../base/error-explanation.ts'
+import type { ErrorExplanation } from '../base/text/error-explanation.ts'
 
 /** One kind of error: its number, its HTTP status and the sentence the visitor sees. */
 interface ErrorKind extends ErrorExplanation {

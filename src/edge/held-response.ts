@@ -1,5 +1,5 @@
-import { ByteQueue } from '../base/io/byte-queue.ts'
-import { TimerEntry } from '../base/io/timer-wheel.ts'
+import { TimerEntry } from '../base/io/memory/timer-wheel.ts'
+import { ByteQueue } from '../base/io/streams/byte-queue.ts'
 import { edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 

@@ -12,8 +12,8 @@ import {
 import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
-import type { Clock } from '../base/clock.ts'
-import { WindowBudget } from '../base/io/window-budget.ts'
+import { WindowBudget } from '../base/io/memory/window-budget.ts'
+import type { Clock } from '../base/values/clock.ts'
 import { Http2Windows, STREAM_WINDOW_BYTES } from './http2-windows.ts'
 import { frame } from './testing/http2-frame.ts'
 

@@ -1,8 +1,8 @@
 import { constants, type Http2Session, type Http2Stream } from 'node:http2'
-import type { Clock } from '../base/clock.ts'
-import { packReads } from '../base/io/packed-reads.ts'
-import { RoundTrip } from '../base/io/round-trip.ts'
-import type { WindowBudget } from '../base/io/window-budget.ts'
+import type { WindowBudget } from '../base/io/memory/window-budget.ts'
+import { RoundTrip } from '../base/io/sockets/round-trip.ts'
+import { packReads } from '../base/io/streams/packed-reads.ts'
+import type { Clock } from '../base/values/clock.ts'
 
 /** The initial window of a connection's streams. */
 export const STREAM_WINDOW_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-import type { TimerWheel } from '../base/io/timer-wheel.ts'
+import type { TimerWheel } from '../base/io/memory/timer-wheel.ts'
 
 /** Timeouts of the edge, in milliseconds; tests set shorter ones. */
 export interface LimitSettings {

@@ -1,5 +1,5 @@
-import type { ByteBudget } from '../base/io/byte-budget.ts'
-import type { ByteSource } from '../base/io/coalescing-writer.ts'
+import type { ByteBudget } from '../base/io/memory/byte-budget.ts'
+import type { ByteSource } from '../base/io/streams/coalescing-writer.ts'
 
 const MIB = 1024 * 1024
 

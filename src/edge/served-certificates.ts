@@ -1,4 +1,4 @@
-import { Secret } from '../base/secret.ts'
+import { Secret } from '../base/values/secret.ts'
 import type { Certs } from '../certs/index.ts'
 
 interface ServedCertificate {

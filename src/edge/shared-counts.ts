@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/values/clock.ts'
 
 /**
  * Something that counts traffic and acts on the counts, such as a rate limit. Nodes and workers tell each

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { owningNames } from '../base/domain.ts'
+import { owningNames } from '../base/values/domain.ts'
 import {
   backendKinds,
   CertificateAuthority,

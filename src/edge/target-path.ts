@@ -1,4 +1,4 @@
-import { type RequestPath, readRequestPath } from '../base/request-path.ts'
+import { type RequestPath, readRequestPath } from '../base/http/request-path.ts'
 import { edgeError } from './errors.ts'
 
 /** The path of a request target, for whatever decides by it. Throws `ambiguous_path` when it has no single meaning (P28). */

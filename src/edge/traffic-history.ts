@@ -1,4 +1,4 @@
-import { deleteOldest } from '../base/delete-oldest.ts'
+import { deleteOldest } from '../base/limits/delete-oldest.ts'
 import type { AccountTraffic } from './traffic.ts'
 
 /** The length of one interval. */

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { ByteQueue } from '../base/io/byte-queue.ts'
+import { ByteQueue } from '../base/io/streams/byte-queue.ts'
 
 /** Writes a body to a transform, one write at a time: a busy transform would queue many small chunks (decision 119). */
 export class TransformWriter {

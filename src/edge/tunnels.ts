@@ -1,4 +1,4 @@
-import { joinHostPort } from '../base/hostport.ts'
+import { joinHostPort } from '../base/values/hostport.ts'
 import type { ClientInfo } from '../sessions/index.ts'
 import type { ClientConnection } from './connection.ts'
 

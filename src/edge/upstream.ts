@@ -1,4 +1,4 @@
-import type { ByteSource } from '../base/io/coalescing-writer.ts'
+import type { ByteSource } from '../base/io/streams/coalescing-writer.ts'
 
 /** Methods whose requests may be resent when it is unknown whether the first one arrived (P31). */
 export const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([

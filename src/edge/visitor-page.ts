@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { escapeHtml } from '../base/html.ts'
+import { escapeHtml } from '../base/http/html.ts'
 import type { ErrorLink } from './errors.ts'
 import type { VisitorTexts } from './visitor-texts.ts'
 

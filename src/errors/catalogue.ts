@@ -1,4 +1,4 @@
-import type { ErrorExplanation } from '../base/error-explanation.ts'
+import type { ErrorExplanation } from '../base/text/error-explanation.ts'
 
 /** One error code with its explanation. */
 export interface ErrorEntry extends ErrorExplanation {

@@ -1,4 +1,4 @@
-import { CommandFailure } from '../base/command-line.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
 import { type ErrorEntry, findError, loadErrorCatalogue } from './catalogue.ts'
 
 const WIDTH = 80

@@ -1,4 +1,4 @@
-import { escapeHtml, renderInlineCode } from '../base/html.ts'
+import { escapeHtml, renderInlineCode } from '../base/http/html.ts'
 import type { ErrorEntry } from './catalogue.ts'
 
 /** The explanation of one error code, for the documentation site. */

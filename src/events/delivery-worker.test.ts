@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
-import { silentLog } from '../base/log.ts'
+import { silentLog } from '../base/process/log.ts'
 import { type BatchResult, type DeliveryQueue, DeliveryWorker } from './delivery-worker.ts'
 import { type DeliveryOutcome, type DeliveryTarget, delivered, type OutboundEvent } from './targets/target.ts'
 import { ManualClock } from './testing/platform.ts'

@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/values/clock.ts'
 import type { SinkState } from '../store/index.ts'
 
 /** The delivery status of a destination, as the API returns it. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
 import { type EventQueue, LeaseLost, type SinkState } from '../store/index.ts'
 import { type BatchResult, DeliveryWorker } from './delivery-worker.ts'
 import type { Destinations } from './destinations.ts'

@@ -1,5 +1,5 @@
-import { formatTimestamp } from '../base/clock.ts'
-import type { KsuidGenerator } from '../base/id.ts'
+import { formatTimestamp } from '../base/values/clock.ts'
+import type { KsuidGenerator } from '../base/values/id.ts'
 import { type Resource, resourceOfPrefix } from '../resources/index.ts'
 import type { Change } from '../store/index.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/values/clock.ts'
 import type { EventQueue, QueuedEvent } from '../store/index.ts'
 
 const MAX_PENDING = 10_000

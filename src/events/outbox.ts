@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts'
-import { type KsuidGenerator, prefixOf } from '../base/id.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
+import { type KsuidGenerator, prefixOf } from '../base/values/id.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
 import {
   type Change,

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/values/clock.ts'
 import type { Lease, Store } from '../store/index.ts'
 
 /** Holds a lease while this process lives, so that one process at a time does the work behind it. */

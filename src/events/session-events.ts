@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/values/clock.ts'
 
 /** A session, as the session registry reports it. */
 export interface AgentSessionDetails {

@@ -1,5 +1,5 @@
-import { errorMessage } from '../base/error-message.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import { errorMessage } from '../base/text/error-message.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type Filter, parseFilter } from './filter.ts'
 import { filterEnvironmentOf, type TrafficKind, trafficKinds } from './traffic.ts'

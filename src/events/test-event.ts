@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { KsuidGenerator } from '../base/id.ts'
+import type { Clock } from '../base/values/clock.ts'
+import type { KsuidGenerator } from '../base/values/id.ts'
 import { type DurableStore, type EventQueue, NoSuchRow } from '../store/index.ts'
 import { DESTINATIONS, type Destination, Destinations, type SharedTargetContext } from './destinations.ts'
 import { serializeEvent, uriOf } from './event.ts'

@@ -1,4 +1,4 @@
-import type { KsuidGenerator } from '../base/id.ts'
+import type { KsuidGenerator } from '../base/values/id.ts'
 import type { OutboundEvent } from './targets/target.ts'
 import type { TrafficKind } from './traffic.ts'
 

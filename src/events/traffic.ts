@@ -1,4 +1,4 @@
-import { trimOws } from '../base/optional-white-space.ts'
+import { trimOws } from '../base/http/optional-white-space.ts'
 import type { Environment } from '../policy/index.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { filterEnvironment, type Getter } from './filter.ts'

@@ -1,5 +1,5 @@
-import { DEFAULT_PORTS } from '../base/endpoint-url.ts'
-import { joinHostPort } from '../base/hostport.ts'
+import { DEFAULT_PORTS } from '../base/values/endpoint-url.ts'
+import { joinHostPort } from '../base/values/hostport.ts'
 
 /** The address of an endpoint: a host name on a listener that all share, or a TCP port of its own. */
 export type EndpointAddress = NamedAddress | TcpAddress

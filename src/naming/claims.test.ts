@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
-import { systemClock } from '../base/clock.ts'
-import { silentLog } from '../base/log.ts'
+import { silentLog } from '../base/process/log.ts'
+import { systemClock } from '../base/values/clock.ts'
 import {
   type NameClaimRequest,
   type NameClaimRows,

@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts'
-import { reverseLabels } from '../base/domain.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
+import { reverseLabels } from '../base/values/domain.ts'
 import {
   type NameClaimOutcome,
   type NameClaimRequest,

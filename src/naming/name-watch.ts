@@ -1,4 +1,4 @@
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
 import { ProtocolError } from '../protocol/index.ts'
 import type { EndpointAddress } from './address.ts'
 import { requireAvailableAddress, requireAvailableName } from './availability.ts'

@@ -1,4 +1,4 @@
-import { reverseLabels } from '../base/domain.ts'
+import { reverseLabels } from '../base/values/domain.ts'
 import type { NameSpans, Transaction } from '../store/index.ts'
 import { claimNameOf, TCP_CLAIM_PREFIX } from './claims.ts'
 

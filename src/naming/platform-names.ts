@@ -1,4 +1,4 @@
-import { isWithin } from '../base/domain.ts'
+import { isWithin } from '../base/values/domain.ts'
 
 /** The label at which Kubernetes clusters connect to the endpoints that are bound to them. */
 export const BINDING_INGRESS_LABEL = 'kubernetes-bindings'

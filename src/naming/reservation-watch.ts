@@ -1,4 +1,4 @@
-import { hostOf } from '../base/hostport.ts'
+import { hostOf } from '../base/values/hostport.ts'
 import { HttpsEdge, ReservedAddr, ReservedDomain, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { PagedFollower, Row, RowChange } from '../store/index.ts'
 

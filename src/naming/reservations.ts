@@ -1,5 +1,5 @@
-import { owningNames, reverseLabels } from '../base/domain.ts'
-import { coveringNames } from '../base/name-index.ts'
+import { owningNames, reverseLabels } from '../base/values/domain.ts'
+import { coveringNames } from '../base/values/name-index.ts'
 import type { Reader, Store } from '../store/index.ts'
 import { isPlatformName } from './platform-names.ts'
 

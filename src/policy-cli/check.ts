@@ -1,4 +1,4 @@
-import { printFailure } from '../base/command-line.ts'
+import { printFailure } from '../base/process/command-line.ts'
 import { factKindsOf, issueText, PolicyError, reviewPolicy } from '../policy/index.ts'
 import type { CommandOutput } from './command-output.ts'
 import { type AttachmentFlags, attachmentOf, readFile, readIpFiles } from './policy-file.ts'

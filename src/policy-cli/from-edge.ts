@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { callApi } from '../api-cli/index.ts'
-import { CommandFailure } from '../base/command-line.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
 import type { CommandOutput } from './command-output.ts'
 import { edgePolicy } from './edge-policy.ts'
 

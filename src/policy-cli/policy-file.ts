@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { CommandFailure } from '../base/command-line.ts'
-import { errorMessage } from '../base/error-message.ts'
-import { describeFileError } from '../base/file-error.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import { describeFileError } from '../base/text/file-error.ts'
 import { type Attachment, compileIpFile } from '../policy/index.ts'
 
 const PROTOCOLS = ['https', 'http', 'tcp', 'tls'] as const

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { CommandFailure } from '../base/command-line.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
 import {
   createInlineReplacer,
   TrialError,

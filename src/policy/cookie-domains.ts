@@ -1,5 +1,5 @@
-import { isWithin } from '../base/domain.ts'
-import { isInternalName } from '../base/endpoint-url.ts'
+import { isWithin } from '../base/values/domain.ts'
+import { isInternalName } from '../base/values/endpoint-url.ts'
 import type { Policy } from './validate.ts'
 
 /** Checks whether an account owns a name with all names below it. */

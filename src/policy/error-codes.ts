@@ -1,4 +1,4 @@
-import type { ErrorExplanation } from '../base/error-explanation.ts'
+import type { ErrorExplanation } from '../base/text/error-explanation.ts'
 
 const file =
   'Correct the policy at the place that the message names; the server reports all errors in a policy at once.'

@@ -1,4 +1,4 @@
-import { findNearest } from '../base/nearest.ts'
+import { findNearest } from '../base/values/nearest.ts'
 import type { Action } from './actions/define.ts'
 import { actions } from './actions/index.ts'
 import type { Program } from './cel/compile.ts'

@@ -1,6 +1,6 @@
 import type Type from 'typebox'
 import { Value } from 'typebox/value'
-import { pathOfNul } from '../base/nul.ts'
+import { pathOfNul } from '../base/text/nul.ts'
 import { protocolError } from './errors.ts'
 
 /** The parts of a schema that define field names. */

@@ -1,4 +1,4 @@
-import type { ErrorExplanation } from '../base/error-explanation.ts'
+import type { ErrorExplanation } from '../base/text/error-explanation.ts'
 import { ProtocolError } from './protocol-error.ts'
 
 interface ErrorKind<Args extends readonly string[]> {

@@ -134,7 +134,7 @@ test('20,000 mutated messages are parsed like JSON.parse, or rejected', (t) => {
 
 test('20,000 mutated proxy headers end at most their stream', async (t) => {
   const { AgentSession } = await import('./agent-session.ts')
-  const { Secret } = await import('../base/secret.ts')
+  const { Secret } = await import('../base/values/secret.ts')
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   const header = { Id: 'b1', ClientAddr: '1.2.3.4:5', Proto: 'http', EdgeType: '0', PassthroughTLS: false }

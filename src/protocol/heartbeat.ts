@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
-import type { StreamSink } from '../base/io/stream.ts'
+import type { StreamSink } from '../base/io/streams/stream.ts'
+import type { Clock } from '../base/values/clock.ts'
 import { ErrorCode, MuxError } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'

@@ -1,5 +1,5 @@
-import type { ByteBudget } from '../base/io/byte-budget.ts'
-import { ByteQueue } from '../base/io/byte-queue.ts'
+import type { ByteBudget } from '../base/io/memory/byte-budget.ts'
+import { ByteQueue } from '../base/io/streams/byte-queue.ts'
 
 /** Larger messages are rejected: the largest real ones (binds with certificates and policies) are about 100 KiB. */
 export const MAX_MESSAGE_BYTES = 262_144

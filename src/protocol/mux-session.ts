@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream'
-import { type Clock, systemClock } from '../base/clock.ts'
-import { BlockWriter } from '../base/io/block-writer.ts'
-import { BufferPool } from '../base/io/buffer-pool.ts'
-import { noteExternalGarbage } from '../base/io/gc-pressure.ts'
-import { RoundTrip } from '../base/io/round-trip.ts'
-import type { WindowBudget } from '../base/io/window-budget.ts'
+import { BufferPool } from '../base/io/memory/buffer-pool.ts'
+import { noteExternalGarbage } from '../base/io/memory/gc-pressure.ts'
+import type { WindowBudget } from '../base/io/memory/window-budget.ts'
+import { RoundTrip } from '../base/io/sockets/round-trip.ts'
+import { BlockWriter } from '../base/io/streams/block-writer.ts'
+import { type Clock, systemClock } from '../base/values/clock.ts'
 import {
   ConnectionLost,
   ErrorCode,

@@ -1,5 +1,5 @@
-import { ByteQueue } from '../base/io/byte-queue.ts'
-import { type ByteStream, type StreamSink, silentSink } from '../base/io/stream.ts'
+import { ByteQueue } from '../base/io/streams/byte-queue.ts'
+import { type ByteStream, type StreamSink, silentSink } from '../base/io/streams/stream.ts'
 import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
 import { type WindowGrowth, WindowPace } from './window-growth.ts'

@@ -1,5 +1,5 @@
-import { ByteQueue } from '../base/io/byte-queue.ts'
-import type { StreamSink } from '../base/io/stream.ts'
+import { ByteQueue } from '../base/io/streams/byte-queue.ts'
+import type { StreamSink } from '../base/io/streams/stream.ts'
 import { ErrorCode, MuxError } from './frame.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { StreamType, typeBytes } from './stream-type.ts'

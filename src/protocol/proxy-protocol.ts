@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { stripZone } from '../base/cidr.ts'
+import { stripZone } from '../base/values/cidr.ts'
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const VERSION_2_PROXY = 0x21

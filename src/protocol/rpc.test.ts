@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
-import { ByteBudgets } from '../base/io/byte-budget.ts'
+import { ByteBudgets } from '../base/io/memory/byte-budget.ts'
 import { JsonReader, MAX_MESSAGE_BYTES } from './json-reader.ts'
 import { CallReader, type MessageLimits } from './rpc.ts'
 import { TypeReader } from './stream-type.ts'

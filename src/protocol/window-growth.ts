@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts'
-import type { RoundTrip } from '../base/io/round-trip.ts'
-import type { UnreadBytes, WindowBudget } from '../base/io/window-budget.ts'
+import type { UnreadBytes, WindowBudget } from '../base/io/memory/window-budget.ts'
+import type { RoundTrip } from '../base/io/sockets/round-trip.ts'
+import type { Clock } from '../base/values/clock.ts'
 import { WINDOW } from './frame.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { parseDomain } from '../base/domain.ts'
+import { parseDomain } from '../base/values/domain.ts'
 
 /** One rule of the ACL of a credential: what it may bind. */
 export type AclRule =

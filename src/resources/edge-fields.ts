@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { reverseLabels } from '../base/domain.ts'
+import { reverseLabels } from '../base/values/domain.ts'
 import type { UniqueName } from './define.ts'
 import { described, plain } from './value.ts'
 

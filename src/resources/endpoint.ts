@@ -1,6 +1,6 @@
-import { parseEndpointUrl } from '../base/endpoint-url.ts'
-import { errorMessage } from '../base/error-message.ts'
-import { MAX_WEIGHT } from '../base/weighted-turns.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import { parseEndpointUrl } from '../base/values/endpoint-url.ts'
+import { MAX_WEIGHT } from '../base/values/weighted-turns.ts'
 import { assigned, defineResource, editable, fixed, hidden, live } from './define.ts'
 import { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
 import {

@@ -1,8 +1,8 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { Type } from 'typebox'
-import { HostBitsError, parseCidr } from '../base/cidr.ts'
-import { formatTimestamp } from '../base/clock.ts'
-import { parseDomain, parseDomainPort } from '../base/domain.ts'
+import { HostBitsError, parseCidr } from '../base/values/cidr.ts'
+import { formatTimestamp } from '../base/values/clock.ts'
+import { parseDomain, parseDomainPort } from '../base/values/domain.ts'
 import { parseAclRule } from './acl.ts'
 import {
   choice,

@@ -1,4 +1,4 @@
-import { formatCidr, parseCidr } from '../base/cidr.ts'
+import { formatCidr, parseCidr } from '../base/values/cidr.ts'
 import { common, defineResource, editable, fixed } from './define.ts'
 import { cidr } from './formats.ts'
 import { choice, reference, required } from './value.ts'

@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
-import { findNearest } from '../base/nearest.ts'
+import { findNearest } from '../base/values/nearest.ts'
 import { InvalidValue } from './value.ts'
 
 /** A flag of an option, for the agent's command line and for SSH clients. */

@@ -1,4 +1,4 @@
-import { reverseLabels } from '../base/domain.ts'
+import { reverseLabels } from '../base/values/domain.ts'
 import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { certificatePolicy, certificateStatus, domain, region } from './formats.ts'
 import { leftOut } from './left-out.ts'

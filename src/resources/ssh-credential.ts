@@ -1,4 +1,4 @@
-import { publicKeyFingerprint } from '../base/ssh-fingerprint.ts'
+import { publicKeyFingerprint } from '../base/values/ssh-fingerprint.ts'
 import { owner } from './credential-fields.ts'
 import { common, defineResource, editable, fixed } from './define.ts'
 import { acl } from './formats.ts'

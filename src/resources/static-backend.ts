@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { parseDomainPort } from '../base/domain.ts'
+import { parseDomainPort } from '../base/values/domain.ts'
 import { common, defineResource, editable } from './define.ts'
 import { described, flag, object, parsed, required } from './value.ts'
 

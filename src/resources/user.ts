@@ -1,4 +1,4 @@
-import { EMAIL_ADDRESS } from '../base/email-address.ts'
+import { EMAIL_ADDRESS } from '../base/values/email-address.ts'
 import { defineResource, editable, fixed, identity } from './define.ts'
 import { ROLES } from './roles.ts'
 import { choice, documentedAs, flag, name, required } from './value.ts'

@@ -1,6 +1,6 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
-import { errorMessage } from '../base/error-message.ts'
-import { idPattern, prefixOf } from '../base/id.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import { idPattern, prefixOf } from '../base/values/id.ts'
 
 /**
  * A value that matches its JSON Schema but violates a rule beyond it. `field` is the dotted path in the request body;

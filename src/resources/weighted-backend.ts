@@ -1,5 +1,5 @@
-import { prefixOf } from '../base/id.ts'
-import { MAX_WEIGHT } from '../base/weighted-turns.ts'
+import { prefixOf } from '../base/values/id.ts'
+import { MAX_WEIGHT } from '../base/values/weighted-turns.ts'
 import { common, defineResource, editable } from './define.ts'
 import { BACKEND_PREFIXES } from './modules/backend.ts'
 import { InvalidValue, idSchema, integer, map, type Pointer } from './value.ts'

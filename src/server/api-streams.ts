@@ -1,6 +1,6 @@
 import type { Api, EdgeHost } from '../api/index.ts'
-import { SocketStream } from '../base/io/socket-stream.ts'
-import type { ByteStream } from '../base/io/stream.ts'
+import { SocketStream } from '../base/io/sockets/socket-stream.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
 import type { ClientInfo } from '../sessions/index.ts'
 
 /** The management API of another node. */

@@ -1,4 +1,4 @@
-import { type CompletionNode, toCompletionNodes } from '../base/completion.ts'
+import { type CompletionNode, toCompletionNodes } from '../base/process/completion.ts'
 import { settingFlags } from './settings.ts'
 import { flagNamesOf, subcommands } from './subcommands.ts'
 

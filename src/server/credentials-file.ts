@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeFileAtomic } from '../base/io/atomic-file.ts'
+import { writeFileAtomic } from '../base/process/atomic-file.ts'
 
 /** `credentials.json` in the data directory: addresses and credentials for programs on this machine. */
 export interface CredentialsFile {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { mountAssets, problem, sendPage } from '../api/index.ts'
-import { readProgramFile } from '../base/program-files.ts'
+import { readProgramFile } from '../base/process/program-files.ts'
 import { INSTALL_ROOT } from '../base/version.ts'
 import { findError, loadErrorCatalogue, renderExplanation } from '../errors/index.ts'
 

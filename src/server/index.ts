@@ -6,8 +6,8 @@
  * `adit server check`. The other files belong to the process: its id, locks, addresses, limits and
  * the port of agents, `credentials.json`, and the host keys of the SSH gateway, where `certs`, `sessions` and `store` meet.
  */
-import { failpoint } from '../base/failpoint.ts'
-import type { Secret } from '../base/secret.ts'
+import { failpoint } from '../base/process/failpoint.ts'
+import type { Secret } from '../base/values/secret.ts'
 import { type CreatedAccount, createPasswordLink, createPasswords } from '../dashboard/index.ts'
 import type { ProcessListeners } from './agent-port.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'

@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
-import type { Clock } from '../base/clock.ts'
-import { formatTimestamp } from '../base/clock.ts'
-import { CommandFailure } from '../base/command-line.ts'
-import { errorMessage } from '../base/error-message.ts'
-import type { Logger } from '../base/log.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
+import type { Logger } from '../base/process/log.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import type { Clock } from '../base/values/clock.ts'
+import { formatTimestamp } from '../base/values/clock.ts'
 import {
   compileIpFile,
   type FactKind,

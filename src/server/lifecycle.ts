@@ -1,5 +1,5 @@
-import type { CleanupStack } from '../base/cleanup-stack.ts'
-import { failpoint } from '../base/failpoint.ts'
+import type { CleanupStack } from '../base/process/cleanup-stack.ts'
+import { failpoint } from '../base/process/failpoint.ts'
 import type { Follower, PagedFollower, Store } from '../store/index.ts'
 
 /** A component that starts and stops with the server. */

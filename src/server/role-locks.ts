@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommandFailure } from '../base/command-line.ts'
-import { errorMessage } from '../base/error-message.ts'
-import { lockFile } from '../base/file-lock.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
+import { lockFile } from '../base/process/file-lock.ts'
+import { errorMessage } from '../base/text/error-message.ts'
 import { StoreUnavailable } from '../store/index.ts'
 import type { RoleName } from './settings.ts'
 

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path'
-import { CommandFailure } from '../base/command-line.ts'
-import { errorMessage } from '../base/error-message.ts'
-import { FailpointError } from '../base/failpoint.ts'
-import { describeFileError } from '../base/file-error.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
+import { FailpointError } from '../base/process/failpoint.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import { describeFileError } from '../base/text/file-error.ts'
 import {
   BackupError,
   IncompatibleSchema,

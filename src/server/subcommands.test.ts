@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { test } from 'node:test'
 import { createTempDir } from '../../test/support/temp-dir.ts'
-import { findCommand } from '../base/command-line.ts'
+import { findCommand } from '../base/process/command-line.ts'
 import { readSettings } from './settings.ts'
 import { parseSubcommand, subcommands } from './subcommands.ts'
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemClock } from '../base/clock.ts'
-import { CommandFailure } from '../base/command-line.ts'
-import { silentLog } from '../base/log.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
+import { silentLog } from '../base/process/log.ts'
+import { systemClock } from '../base/values/clock.ts'
 import type { DurableStore } from '../store/index.ts'
 import { resolveMasterKeyFile, type ServerSettings } from './settings.ts'
 

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { setTimeout as setTimer } from 'node:timers/promises'
 import { isTokenShaped, type TunnelPrincipal } from '../auth/index.ts'
-import { newId } from '../base/id.ts'
-import type { BufferPool } from '../base/io/buffer-pool.ts'
-import type { ByteBudget } from '../base/io/byte-budget.ts'
-import type { WindowBudget } from '../base/io/window-budget.ts'
+import type { BufferPool } from '../base/io/memory/buffer-pool.ts'
+import type { ByteBudget } from '../base/io/memory/byte-budget.ts'
+import type { WindowBudget } from '../base/io/memory/window-budget.ts'
+import { newId } from '../base/values/id.ts'
 import {
   AuthRequest,
   type AuthResponse,

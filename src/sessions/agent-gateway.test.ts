@@ -5,8 +5,8 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../test/support/eventually.ts'
 import { startRelay } from '../../test/support/relay.ts'
-import { Admission } from '../base/io/admission.ts'
-import { Secret } from '../base/secret.ts'
+import { Admission } from '../base/io/sockets/admission.ts'
+import { Secret } from '../base/values/secret.ts'
 import {
   type AgentSession,
   type AgentSessionOptions,

@@ -1,5 +1,5 @@
-import { clientKey } from '../base/client-key.ts'
-import type { Clock } from '../base/clock.ts'
+import { clientKey } from '../base/values/client-key.ts'
+import type { Clock } from '../base/values/clock.ts'
 
 export interface AuthThrottleSettings {
   /** Penalty for each failed login. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type Clock, systemClock } from '../base/clock.ts'
-import { newId } from '../base/id.ts'
+import { type Clock, systemClock } from '../base/values/clock.ts'
+import { newId } from '../base/values/id.ts'
 import {
   ClaimRejected,
   claimNameOf,

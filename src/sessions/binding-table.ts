@@ -1,5 +1,5 @@
-import { NameIndex } from '../base/name-index.ts'
-import { type Turn, takeTurn } from '../base/weighted-turns.ts'
+import { NameIndex } from '../base/values/name-index.ts'
+import { type Turn, takeTurn } from '../base/values/weighted-turns.ts'
 import type { EndpointAddress } from '../naming/index.ts'
 import { LiveTunnel } from './live-tunnel.ts'
 import type { InternalAddress, Tunnel } from './tunnel.ts'

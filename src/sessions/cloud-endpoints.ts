@@ -1,5 +1,5 @@
-import { parseEndpointUrl } from '../base/endpoint-url.ts'
-import type { ByteStream } from '../base/io/stream.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
+import { parseEndpointUrl } from '../base/values/endpoint-url.ts'
 import {
   type EndpointAddress,
   endpointAddress,

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { fanOut } from '../base/fan-out.ts'
-import { stopListening } from '../base/io/accept-pending.ts'
-import { Admission } from '../base/io/admission.ts'
-import { type Listen, listen as openListener } from '../base/io/listeners.ts'
-import type { ProxyProtocolReader } from '../base/io/proxy-protocol-reader.ts'
-import { readEnds, type SocketEnds } from '../base/io/socket-ends.ts'
-import type { Logger } from '../base/log.ts'
+import { stopListening } from '../base/io/sockets/accept-pending.ts'
+import { Admission } from '../base/io/sockets/admission.ts'
+import { type Listen, listen as openListener } from '../base/io/sockets/listeners.ts'
+import type { ProxyProtocolReader } from '../base/io/sockets/proxy-protocol-reader.ts'
+import { readEnds, type SocketEnds } from '../base/io/sockets/socket-ends.ts'
+import { fanOut } from '../base/limits/fan-out.ts'
+import type { Logger } from '../base/process/log.ts'
 
 /** The listener for agents or SSH clients. */
 export interface Gateway {

@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts'
-import type { ByteStream } from '../base/io/stream.ts'
-import type { WindowBudget } from '../base/io/window-budget.ts'
+import type { WindowBudget } from '../base/io/memory/window-budget.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
+import type { Clock } from '../base/values/clock.ts'
 import {
   ErrorCode,
   HeartbeatTimeout,

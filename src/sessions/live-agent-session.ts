@@ -1,7 +1,7 @@
 import { type Acl, compileAcl, type TunnelPrincipal } from '../auth/index.ts'
-import type { Clock } from '../base/clock.ts'
-import { errorMessage } from '../base/error-message.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import type { Clock } from '../base/values/clock.ts'
 import type { EndpointAddress } from '../naming/index.ts'
 import {
   type AuthRequest,

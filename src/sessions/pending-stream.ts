@@ -1,4 +1,4 @@
-import { DeferredStream } from '../base/io/deferred-stream.ts'
+import { DeferredStream } from '../base/io/streams/deferred-stream.ts'
 import { ErrorCode, MuxError, type ProxyHeader } from '../protocol/index.ts'
 
 /** Retries after RST "accept queue full" before the client gets the error. */

@@ -1,5 +1,5 @@
-import { DeferredStream } from '../base/io/deferred-stream.ts'
-import type { ByteStream } from '../base/io/stream.ts'
+import { DeferredStream } from '../base/io/streams/deferred-stream.ts'
+import type { ByteStream } from '../base/io/streams/stream.ts'
 import { ErrorCode, MuxError } from '../protocol/index.ts'
 
 /** A stream that is opened once an answer has come, or will not come in time. */

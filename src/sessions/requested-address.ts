@@ -1,13 +1,13 @@
-import { isWithin, parseDomain } from '../base/domain.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import { isWithin, parseDomain } from '../base/values/domain.ts'
 import {
   type EndpointUrl,
   isInternalName,
   isKubernetesProto,
   parseInternalUrl,
   parseKubernetesUrl,
-} from '../base/endpoint-url.ts'
-import { errorMessage } from '../base/error-message.ts'
-import { parseHostPort } from '../base/hostport.ts'
+} from '../base/values/endpoint-url.ts'
+import { parseHostPort } from '../base/values/hostport.ts'
 import { type BindOpts, protocolError } from '../protocol/index.ts'
 import { type PublicAddress, publicPort } from './public-address.ts'
 import type { TunnelProto } from './tunnel.ts'

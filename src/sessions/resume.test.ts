@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
-import { Secret } from '../base/secret.ts'
+import { Secret } from '../base/values/secret.ts'
 import { createResumeTokens } from './resume.ts'
 
 const resume = createResumeTokens(new Secret(Buffer.alloc(32, 1)))

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Secret } from '../base/secret.ts'
+import type { Secret } from '../base/values/secret.ts'
 
 /**
  * Signed tokens that let an agent resume: the cookie proves its ClientId, the bind token proves an address it held before.

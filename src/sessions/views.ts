@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/values/clock.ts'
 import { bindingOf, type EndpointAddress } from '../naming/index.ts'
 import type { LegView } from './legs.ts'
 import type { LiveSession } from './live-session.ts'

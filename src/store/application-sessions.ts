@@ -1,4 +1,4 @@
-import { newId } from '../base/id.ts'
+import { newId } from '../base/values/id.ts'
 import type { SessionActivity, SessionDetails, StartedSession, UserProfile } from '../resources/index.ts'
 import type { DurableStore } from './durable-store.ts'
 import { addRevocation, type LoginRevocation } from './login-records.ts'

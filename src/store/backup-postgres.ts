@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
 import { BackupError } from './backup-digest.ts'
 import { copyTable } from './copy-table.ts'
 import { migrate, NewerSchema, schemaVersion } from './migrations.ts'

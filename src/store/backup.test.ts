@@ -16,8 +16,8 @@ import { mountSmallDisk } from '../../test/support/full-disk.ts'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { createRandom } from '../../test/support/random.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
-import { systemClock } from '../base/clock.ts'
-import { silentLog } from '../base/log.ts'
+import { silentLog } from '../base/process/log.ts'
+import { systemClock } from '../base/values/clock.ts'
 import {
   BackupError,
   backup,

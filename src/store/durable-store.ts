@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
 import { auditPage, verifyChain } from './audit.ts'
 import { changesAfter, pruneBatch, readHead } from './changes.ts'
 import { DatabaseWatch } from './database-watch.ts'

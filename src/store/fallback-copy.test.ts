@@ -8,8 +8,8 @@ import pg from 'pg'
 import { eventually } from '../../test/support/eventually.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
-import { systemClock } from '../base/clock.ts'
-import { silentLog } from '../base/log.ts'
+import { silentLog } from '../base/process/log.ts'
+import { systemClock } from '../base/values/clock.ts'
 import { FALLBACK_COPY_FILE } from './fallback-copy.ts'
 import {
   type DurableStore,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Logger } from '../base/log.ts'
-import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { MaybePromise } from '../base/values/maybe-promise.ts'
 import { type Position, readHead } from './changes.ts'
 import type { DatabaseWatch } from './database-watch.ts'
 import type { HistoryWatch } from './history.ts'

@@ -1,6 +1,6 @@
-import { formatTimestamp } from '../base/clock.ts'
-import { newId } from '../base/id.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import { formatTimestamp } from '../base/values/clock.ts'
+import { newId } from '../base/values/id.ts'
 import { HISTORY_SETTING, type Position, readHead } from './changes.ts'
 import type { CommitTrace, Sql, SqlChange } from './sql.ts'
 

@@ -7,8 +7,8 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
 import { createDurableStore, type DurableStore } from './durable-store.ts'
 import { FALLBACK_COPY_FILE, FallbackCopy } from './fallback-copy.ts'
 import { highWaterMarkFile } from './high-water-mark.ts'

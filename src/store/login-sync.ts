@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
+import type { Clock } from '../base/values/clock.ts'
 import type { SessionActivity, StartedSession } from '../resources/index.ts'
 import type { ApplicationSessions } from './application-sessions.ts'
 import type { DatabaseWatch } from './database-watch.ts'

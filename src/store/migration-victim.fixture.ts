@@ -1,6 +1,6 @@
 // Run by tests as a separate process: migrates a database and kills itself after a given statement.
 // Arguments: SQLite file or PostgreSQL URL, version and number of the last statement.
-import { silentLog } from '../base/log.ts'
+import { silentLog } from '../base/process/log.ts'
 import { migrate } from './migrations.ts'
 import { PostgresEngine } from './postgres.ts'
 import { type Migration, migrations } from './schema.ts'

@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test'
 import { eventuallyEqual } from '../../test/support/eventually.ts'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
-import { systemClock } from '../base/clock.ts'
-import { silentLog } from '../base/log.ts'
+import { silentLog } from '../base/process/log.ts'
+import { systemClock } from '../base/values/clock.ts'
 import { openNodes, openStore } from './index.ts'
 
 async function createNodes(t: TestContext, url?: string) {

@@ -1,6 +1,6 @@
-import { errorMessage } from '../base/error-message.ts'
-import { joinHostPort } from '../base/hostport.ts'
-import { describeNetworkError } from '../base/network-error.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import { describeNetworkError } from '../base/text/network-error.ts'
+import { joinHostPort } from '../base/values/hostport.ts'
 import { StoreUnavailable } from './store.ts'
 
 // SQLSTATE classes and codes for a database that cannot serve now, as opposed to a wrong statement.

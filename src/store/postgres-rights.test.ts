@@ -7,8 +7,8 @@ import { eventually } from '../../test/support/eventually.ts'
 import { isInFallbackCopy } from '../../test/support/fallback-copy.ts'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
-import { systemClock } from '../base/clock.ts'
-import { silentLog } from '../base/log.ts'
+import { silentLog } from '../base/process/log.ts'
+import { systemClock } from '../base/values/clock.ts'
 import {
   type DurableStore,
   migrateDatabase,

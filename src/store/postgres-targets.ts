@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { errorMessage } from '../base/error-message.ts'
-import { formatPostgresUrl, type PostgresUrl, parsePostgresUrl } from '../base/postgres-url.ts'
+import { errorMessage } from '../base/text/error-message.ts'
+import { formatPostgresUrl, type PostgresUrl, parsePostgresUrl } from '../base/text/postgres-url.ts'
 import { StoreUnavailable } from './store.ts'
 import { UnsupportedDatabase } from './unsupported-database.ts'
 

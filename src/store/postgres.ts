@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
 import { SELECT_POSITION, toHead, toPosition } from './changes.ts'
 import { hasWritten } from './history.ts'
 import type { Migrator } from './migrations.ts'

@@ -1,4 +1,4 @@
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/process/log.ts'
 import type { SessionActivity, StartedSession } from '../resources/index.ts'
 import type { ApplicationSessions } from './application-sessions.ts'
 

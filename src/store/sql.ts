@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { MaybePromise } from '../base/values/maybe-promise.ts'
 
 /** A column value in either engine. */
 export type SqlValue = string | number | null

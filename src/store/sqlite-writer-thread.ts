@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { startThread } from '../base/start-thread.ts'
+import { startThread } from '../base/threads/start-thread.ts'
 import { translateError } from './sqlite-errors.ts'
 import type { SqliteWriter, SqliteWriterOptions } from './sqlite-writer.ts'
 import { StoreUnavailable } from './store.ts'

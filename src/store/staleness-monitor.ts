@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/values/clock.ts'
 
 const CHECK_INTERVAL_MS = 2000
 

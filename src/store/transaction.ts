@@ -1,4 +1,4 @@
-import { failpoint } from '../base/failpoint.ts'
+import { failpoint } from '../base/process/failpoint.ts'
 import { type ChainHead, nextRecord, readChainHead } from './audit.ts'
 import type { PendingChange } from './changes.ts'
 import { requireLease } from './leases.ts'

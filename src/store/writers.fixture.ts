@@ -1,7 +1,8 @@
 // Run by tests as a separate process that they kill: four writers create, change and delete pairs of rows, and print
 // each acknowledged write to standard output. Arguments: data directory, database URL or nothing, name of the run.
-import { systemClock } from '../base/clock.ts'
-import { silentLog } from '../base/log.ts'
+
+import { silentLog } from '../base/process/log.ts'
+import { systemClock } from '../base/values/clock.ts'
 import { openStore } from './index.ts'
 import { draft, write } from './testing/fixtures.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { routes } from '../../src/api/all-routes.ts'
-import { newId } from '../../src/base/id.ts'
+import { newId } from '../../src/base/values/id.ts'
 import { assertRejected } from '../support/assert-rejected.ts'
 import { engines } from '../support/engines.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import type { Clock } from '../../src/base/clock.ts'
+import type { Clock } from '../../src/base/values/clock.ts'
 import { shareApi, type TestApi } from '../support/api.ts'
 import { createUser, openBrowser, type TestBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'

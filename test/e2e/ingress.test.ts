@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Secret } from '../../src/base/secret.ts'
+import { Secret } from '../../src/base/values/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'

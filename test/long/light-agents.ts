@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Backoff } from '../../src/agent/connect/backoff.ts'
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/base/values/clock.ts'
 import type { AgentSession } from '../../src/protocol/index.ts'
 import { connectLightAgent } from '../support/light-agents.ts'
 

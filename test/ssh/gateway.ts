@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { Admission } from '../../src/base/io/admission.ts'
-import { silentLog } from '../../src/base/log.ts'
-import { Secret } from '../../src/base/secret.ts'
+import { Admission } from '../../src/base/io/sockets/admission.ts'
+import { silentLog } from '../../src/base/process/log.ts'
+import { Secret } from '../../src/base/values/secret.ts'
 import {
   Binder,
   createHostIdentity,

@@ -1,7 +1,7 @@
 // A process that only runs certificate jobs, for tests that kill it.
 import { join } from 'node:path'
-import { systemClock } from '../../src/base/clock.ts'
 import { createOutbound } from '../../src/base/outbound/outbound.ts'
+import { systemClock } from '../../src/base/values/clock.ts'
 import { createAuthority, createCerts, createResolver, loadAuthority } from '../../src/certs/index.ts'
 import { nameServerNames } from '../../src/dns/index.ts'
 import { openStore } from '../../src/store/index.ts'

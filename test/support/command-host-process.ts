@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { rearmFailpoint } from '../../src/base/failpoint.ts'
+import { rearmFailpoint } from '../../src/base/process/failpoint.ts'
 import { runArguments } from '../../src/program.ts'
 
 /** A command line to run. */

@@ -1,4 +1,4 @@
-import { newId } from '../../src/base/id.ts'
+import { newId } from '../../src/base/values/id.ts'
 import { assignNewPassword } from '../../src/dashboard/password-generator.ts'
 import { type CallOptions, cheapPasswords, createClient, type TestApi, type TestResponse } from './api.ts'
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
-import { Secret } from '../../src/base/secret.ts'
+import { Secret } from '../../src/base/values/secret.ts'
 import { type AgentSession, connectAgentSession } from '../../src/protocol/index.ts'
 import type { Credentials } from './platform.ts'
 

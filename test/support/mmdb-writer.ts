@@ -1,4 +1,4 @@
-import { parseCidr } from '../../src/base/cidr.ts'
+import { parseCidr } from '../../src/base/values/cidr.ts'
 
 /** A value of a database; whole numbers are written as uint32, others as double. */
 export type Data = string | number | boolean | readonly Data[] | { readonly [key: string]: Data }

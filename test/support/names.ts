@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { type Clock, systemClock } from '../../src/base/clock.ts'
-import { createLog, silentLog } from '../../src/base/log.ts'
 import { createOutbound } from '../../src/base/outbound/outbound.ts'
+import { createLog, silentLog } from '../../src/base/process/log.ts'
+import { type Clock, systemClock } from '../../src/base/values/clock.ts'
 import {
   type Certs,
   type CertsOptions,

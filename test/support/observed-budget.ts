@@ -1,4 +1,4 @@
-import { WindowBudget } from '../../src/base/io/window-budget.ts'
+import { WindowBudget } from '../../src/base/io/memory/window-budget.ts'
 
 /** Remembers the largest share that was taken of it. */
 export class ObservedBudget extends WindowBudget {

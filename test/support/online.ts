@@ -1,5 +1,5 @@
 import type { CommandName, CommandResult, OnlineInventory } from '../../src/api/index.ts'
-import { newId } from '../../src/base/id.ts'
+import { newId } from '../../src/base/values/id.ts'
 
 /** Fake sessions, tunnels and endpoints, without agents. */
 export interface TestOnline extends OnlineInventory {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { systemClock } from '../../src/base/clock.ts'
-import { silentLog } from '../../src/base/log.ts'
+import { silentLog } from '../../src/base/process/log.ts'
+import { systemClock } from '../../src/base/values/clock.ts'
 import { type DurableStore, openStore } from '../../src/store/index.ts'
 
 /** Opens the store of a server beside it, as the commands of its operator do. */

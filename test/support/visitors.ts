@@ -1,4 +1,4 @@
-import { newId } from '../../src/base/id.ts'
+import { newId } from '../../src/base/values/id.ts'
 import type { StartedSession } from '../../src/resources/index.ts'
 import { type DurableStore, openApplicationSessions } from '../../src/store/index.ts'
 

@@ -5,7 +5,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { WebSocket, WebSocketServer } from 'ws'
 import { startAgentWithApi, startHttpService } from '../../src/agent/testing/local-api.ts'
-import { StreamDuplex } from '../../src/base/io/stream-duplex.ts'
+import { StreamDuplex } from '../../src/base/io/streams/stream-duplex.ts'
 import { openPage, startBrowser } from './browser.ts'
 import { assertAccessibleEverywhere, assertText, row } from './inspected.ts'
 

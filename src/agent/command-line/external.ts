@@ -1,4 +1,4 @@
-import type { CompletionNode } from '../../base/completion.ts'
+import type { CompletionNode } from '../../base/process/completion.ts'
 import type { BindRequest, LabelRequest } from '../../protocol/index.ts'
 import type { Output } from './options.ts'
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { CommandFailure } from '../../base/command-line.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
 import type { ServiceAction } from '../commands/service/manager.ts'
 import { isJsonOutput, SESSION_FLAGS } from '../commands/session-flags.ts'
 import { addFlags, output, valuesOf } from './options.ts'

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { CommandFailure } from '../../base/command-line.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
 import type { CommandFlag, FlagValues } from '../commands/session-flags.ts'
 
 /** Where a command writes. */

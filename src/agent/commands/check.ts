@@ -2,8 +2,8 @@ import { Resolver } from 'node:dns'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname } from 'node:path'
-import { CommandFailure } from '../../base/command-line.ts'
-import { describeFileError } from '../../base/file-error.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
 import {
   type BindRequest,
   type LabelRequest,

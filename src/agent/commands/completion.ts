@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { CommandFailure } from '../../base/command-line.ts'
-import type { CompletionNode } from '../../base/completion.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import type { CompletionNode } from '../../base/process/completion.ts'
 
 type Nodes = readonly CompletionNode[]
 

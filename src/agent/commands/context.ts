@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { describeFileError } from '../../base/file-error.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
 import { ConfigError } from '../config/error.ts'
 import { type AgentKeys, agentKeys } from '../config/keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { IS_EXECUTABLE, readProgramFileSync } from '../../base/program-files.ts'
+import { IS_EXECUTABLE, readProgramFileSync } from '../../base/process/program-files.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
 
 interface Package {

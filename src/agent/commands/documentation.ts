@@ -1,4 +1,4 @@
-import type { ErrorExplanation } from '../../base/error-explanation.ts'
+import type { ErrorExplanation } from '../../base/text/error-explanation.ts'
 
 /** The errors of `diagnose`, by the failed step. */
 export const diagnosisErrors = {

@@ -1,4 +1,4 @@
-import { describeFileError } from '../../base/file-error.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
 
 /**
  * Keeps the program running when its output breaks. A closed pipe (`| head -1`) is not an error; a failed write, such

@@ -1,4 +1,4 @@
-import { CommandFailure } from '../../base/command-line.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
 
 /** A command-line flag and the key it sets. */
 export interface CommandFlag {

@@ -1,5 +1,5 @@
 import type { Command, CommanderError, Option } from 'commander'
-import { findNearest } from '../../base/nearest.ts'
+import { findNearest } from '../../base/values/nearest.ts'
 import { EXAMPLES } from './examples.ts'
 
 /** Names that other tools use, with the command line that does it here. */

@@ -1,4 +1,4 @@
-import { DROP_IN_VERSION, IS_DROP_IN } from '../../base/drop-in.ts'
+import { DROP_IN_VERSION, IS_DROP_IN } from '../../base/process/drop-in.ts'
 import { describeVersion } from '../../base/version.ts'
 import { ignoreBrokenPipe } from './outputs.ts'
 

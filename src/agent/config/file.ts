@@ -13,9 +13,9 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml'
-import { errorMessage } from '../../base/error-message.ts'
-import { describeFileError } from '../../base/file-error.ts'
-import { LINEAR_PARSING } from '../../base/yaml-document.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
+import { LINEAR_PARSING } from '../../base/text/yaml-document.ts'
 import { ConfigError } from './error.ts'
 import { version2, version3 } from './keys.ts'
 import type { ConfigProblem, Path, ShapeOutput } from './shape.ts'

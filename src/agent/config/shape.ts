@@ -1,4 +1,4 @@
-import { findNearest } from '../../base/nearest.ts'
+import { findNearest } from '../../base/values/nearest.ts'
 import { parseDuration } from './duration.ts'
 import { SourceScalar, toPlainValue } from './source-text.ts'
 

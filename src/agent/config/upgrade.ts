@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { isMap, isNode, isScalar, type Pair, type YAMLMap } from 'yaml'
-import { describeFileError } from '../../base/file-error.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
 import {
   appendEntry,
   applyEdits,

@@ -2,8 +2,8 @@ import { chmodSync, existsSync, readFileSync, realpathSync, renameSync, rmSync, 
 import { basename, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isScalar, type YAMLMap } from 'yaml'
-import { createDirectory } from '../../base/create-directory.ts'
-import { describeFileError } from '../../base/file-error.ts'
+import { createDirectory } from '../../base/process/create-directory.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
 import {
   appendEntry,
   applyEdits,

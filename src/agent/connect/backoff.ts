@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/values/clock.ts'
 
 const INITIAL_DELAY_MS = 1000
 /** Most outages are short: during the first minute agents retry often enough to be back within seconds. */

@@ -1,9 +1,9 @@
 import type { TLSSocket } from 'node:tls'
-import type { Clock } from '../../base/clock.ts'
-import { errorMessage } from '../../base/error-message.ts'
-import { joinHostPort } from '../../base/hostport.ts'
-import type { ByteStream } from '../../base/io/stream.ts'
-import { WindowBudget } from '../../base/io/window-budget.ts'
+import { WindowBudget } from '../../base/io/memory/window-budget.ts'
+import type { ByteStream } from '../../base/io/streams/stream.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import { joinHostPort } from '../../base/values/hostport.ts'
 import {
   type AgentCommand,
   type AgentIdentity,

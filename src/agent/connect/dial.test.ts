@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createServer } from 'node:tls'
 import { createTestCa, type TestCa } from '../../../test/support/test-ca.ts'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { dialServer, UntrustedServer } from './dial.ts'
 import type { ServerLocation } from './location.ts'
 

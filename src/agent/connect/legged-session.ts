@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Clock } from '../../base/clock.ts'
-import { errorMessage } from '../../base/error-message.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import {
   type AgentSession,
   type AuthResponse,

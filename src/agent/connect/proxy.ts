@@ -1,5 +1,5 @@
 import { isIP, type Socket } from 'node:net'
-import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
 import { ConfigError } from '../config/error.ts'
 
 /** A proxy on the way to the server. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseHostPort } from '../../base/hostport.ts'
+import { parseHostPort } from '../../base/values/hostport.ts'
 import { type DialSettings, proxyOf, resolveAll } from './dial.ts'
 import { isLoopback, type ServerLocation, toServerName } from './location.ts'
 

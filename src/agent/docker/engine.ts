@@ -1,5 +1,5 @@
 import { type IncomingMessage, type RequestOptions, request } from 'node:http'
-import { CommandFailure } from '../../base/command-line.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
 
 /** A running container, as far as the agent needs it. */
 export interface Container {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { systemClock } from '../../base/clock.ts'
-import { errorMessage } from '../../base/error-message.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { systemClock } from '../../base/values/clock.ts'
 import { Backoff } from '../connect/backoff.ts'
 import type { AgentLog } from '../log/log.ts'
 import { tunnelNames } from '../tunnels/bind-request.ts'

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join, sep } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { contentTypeOf } from '../../base/content-type.ts'
-import { escapeHtml } from '../../base/html.ts'
+import { contentTypeOf } from '../../base/http/content-type.ts'
+import { escapeHtml } from '../../base/http/html.ts'
 
 /** Serves a directory on connections passed to `serve`; it opens no port. */
 export interface FileServer {

@@ -1,6 +1,6 @@
-import type { ByteStream } from '../../base/io/stream.ts'
-import { StreamLayer } from '../../base/io/stream-layer.ts'
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
+import type { ByteStream } from '../../base/io/streams/stream.ts'
+import { StreamLayer } from '../../base/io/streams/stream-layer.ts'
 import { type MessageHead, MessageScanner, parseStatus, requestFraming, responseFraming } from '../http1.ts'
 
 /** The host names on the two sides of a rewritten connection. */

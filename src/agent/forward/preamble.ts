@@ -1,6 +1,6 @@
-import { ByteQueue } from '../../base/io/byte-queue.ts'
-import type { ByteStream } from '../../base/io/stream.ts'
-import { StreamLayer } from '../../base/io/stream-layer.ts'
+import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
+import type { ByteStream } from '../../base/io/streams/stream.ts'
+import { StreamLayer } from '../../base/io/streams/stream-layer.ts'
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const MAX_V1_BYTES = 107

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTcp } from '../../../test/support/local-server.ts'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
-import { TimerWheel } from '../../base/io/timer-wheel.ts'
+import { TimerWheel } from '../../base/io/memory/timer-wheel.ts'
 import { silentAgentLog } from '../log/log.ts'
 import { createTestRoute, openTestClient } from './testing.ts'
 

@@ -1,5 +1,5 @@
-import type { ByteStream } from '../../base/io/stream.ts'
-import { StreamLayer } from '../../base/io/stream-layer.ts'
+import type { ByteStream } from '../../base/io/streams/stream.ts'
+import { StreamLayer } from '../../base/io/streams/stream-layer.ts'
 import type { HttpTap } from '../inspector/http-tap.ts'
 
 /** Forwards data first and copies it to a tap afterwards, so that inspection never delays traffic. */

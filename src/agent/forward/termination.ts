@@ -1,8 +1,8 @@
 import { constants } from 'node:crypto'
 import { createServer } from 'node:tls'
-import { SocketStream } from '../../base/io/socket-stream.ts'
-import type { ByteStream } from '../../base/io/stream.ts'
-import { StreamDuplex } from '../../base/io/stream-duplex.ts'
+import { SocketStream } from '../../base/io/sockets/socket-stream.ts'
+import type { ByteStream } from '../../base/io/streams/stream.ts'
+import { StreamDuplex } from '../../base/io/streams/stream-duplex.ts'
 
 const HANDSHAKE_TIMEOUT_MS = 10_000
 

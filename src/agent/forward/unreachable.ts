@@ -1,4 +1,4 @@
-import type { ByteStream } from '../../base/io/stream.ts'
+import type { ByteStream } from '../../base/io/streams/stream.ts'
 import { DIAL_FAILURE_FIELD, type DialFailureName } from '../../protocol/index.ts'
 
 /** Responds 502 to an HTTP request whose upstream cannot be reached, then ends the stream. */

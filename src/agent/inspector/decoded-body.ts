@@ -7,8 +7,8 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib'
-import { ByteQueue } from '../../base/io/byte-queue.ts'
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
+import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
 import { MessageScanner, parseHeaderFields, requestFraming, responseFraming } from '../http1.ts'
 import type { Capture } from './capture-store.ts'
 

@@ -1,4 +1,4 @@
-import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
 import { MAX_PAYLOAD_BYTES } from './frame-log.ts'
 
 /** One server-sent event; its data is truncated to the limit. */

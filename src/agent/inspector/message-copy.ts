@@ -1,4 +1,4 @@
-import type { BufferPool } from '../../base/io/buffer-pool.ts'
+import type { BufferPool } from '../../base/io/memory/buffer-pool.ts'
 import type { Copier } from './copier.ts'
 
 /** The maximum captured size of one body. */

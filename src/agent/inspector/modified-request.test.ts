@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BufferPool } from '../../base/io/buffer-pool.ts'
+import { BufferPool } from '../../base/io/memory/buffer-pool.ts'
 import { Copier } from './copier.ts'
 import { BLOCK_BYTES, MessageCopy } from './message-copy.ts'
 import { applyChanges, ChangeError, type RequestChanges, replayProblem } from './modified-request.ts'

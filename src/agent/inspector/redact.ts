@@ -1,4 +1,4 @@
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
 
 /** The head with the values of the named fields (lower case) replaced; the same buffer if it has none of them. */
 export function redact(head: Buffer, names: ReadonlySet<string>): Buffer {

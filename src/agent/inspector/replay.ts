@@ -1,4 +1,4 @@
-import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
+import { type ByteStream, type StreamSink, silentSink } from '../../base/io/streams/stream.ts'
 import { proxyProtocolHeader } from '../../protocol/index.ts'
 import type { UpstreamRoute } from '../forward/forwarder.ts'
 import { MessageScanner, parseStatus, responseFraming } from '../http1.ts'

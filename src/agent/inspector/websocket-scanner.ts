@@ -1,4 +1,3 @@
-import { ByteQueue } from '../../base/io/byte-queue.ts'
 import {
   frameFault,
   frameHeadLength,
@@ -7,7 +6,8 @@ import {
   Opcode,
   payloadLength,
   unmask,
-} from '../../base/websocket-frame.ts'
+} from '../../base/http/websocket-frame.ts'
+import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
 import type { Copier } from './copier.ts'
 import { MAX_PAYLOAD_BYTES } from './frame-log.ts'
 

@@ -1,4 +1,4 @@
-import { Opcode } from '../../base/websocket-frame.ts'
+import { Opcode } from '../../base/http/websocket-frame.ts'
 import { parseHeaderFields } from '../http1.ts'
 import type { Copier } from './copier.ts'
 import { type CapturedFrame, type FrameSource, MAX_PAYLOAD_BYTES } from './frame-log.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { parseHostPort } from '../../base/hostport.ts'
+import { parseHostPort } from '../../base/values/hostport.ts'
 
 /** The parts of a request that the guard checks. */
 export interface GuardedRequest {

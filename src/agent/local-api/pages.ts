@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { encodeContent } from '../../base/compressed-content.ts'
-import { contentTypeOf } from '../../base/content-type.ts'
-import { readProgramFile } from '../../base/program-files.ts'
+import { contentTypeOf } from '../../base/http/content-type.ts'
+import { readProgramFile } from '../../base/process/program-files.ts'
 
 /**
  * Captured content is untrusted: the page must never execute it and must not be framed. Trusted Types make the browser

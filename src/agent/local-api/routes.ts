@@ -1,5 +1,5 @@
-import { errorMessage } from '../../base/error-message.ts'
-import { joinHostPort } from '../../base/hostport.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { joinHostPort } from '../../base/values/hostport.ts'
 import { VERSION } from '../../base/version.ts'
 import { ProtocolError } from '../../protocol/index.ts'
 import type { Agent } from '../agent.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import type { LogFormat } from './format.ts'
 import { createAgentLog, type LogLevel } from './log.ts'
 

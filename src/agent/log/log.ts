@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { describeFileError } from '../../base/file-error.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
 import type { LevelTag, LogEntry, LogFormat } from './format.ts'
 import { createFormatter } from './format.ts'
 

@@ -1,10 +1,10 @@
+import { isRootTrusted, TRUST_HINT } from '../../base/process/trusted-root.ts'
 import {
   describeUnresolved,
   isLocalDomain,
   resolvesLocally,
   type SystemLookup,
-} from '../../base/local-domain.ts'
-import { isRootTrusted, TRUST_HINT } from '../../base/trusted-root.ts'
+} from '../../base/values/local-domain.ts'
 import type { Agent } from '../agent.ts'
 import { type FirstProblem, problemSearches } from '../tunnels/first-problems.ts'
 

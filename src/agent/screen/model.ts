@@ -1,4 +1,4 @@
-import { joinHostPort } from '../../base/hostport.ts'
+import { joinHostPort } from '../../base/values/hostport.ts'
 import { VERSION } from '../../base/version.ts'
 import type { Agent } from '../agent.ts'
 import type { MeterSnapshot } from '../metrics.ts'

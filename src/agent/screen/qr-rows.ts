@@ -1,5 +1,5 @@
-import { isLocalDomain } from '../../base/local-domain.ts'
-import { encodeQrCode, renderQrCode } from '../../base/qr-code.ts'
+import { encodeQrCode, renderQrCode } from '../../base/text/qr-code.ts'
+import { isLocalDomain } from '../../base/values/local-domain.ts'
 import { breakWord, type ScreenRow, wrapText } from './layout.ts'
 
 /** The QR code of a URL with the URL below it, or what keeps it from being shown. */

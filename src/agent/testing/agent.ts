@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { Agent, type AgentOptions } from '../agent.ts'
 import { type AgentLog, createAgentLog } from '../log/log.ts'
 import type { AgentSettings } from '../settings.ts'

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createServer, type TLSSocket } from 'node:tls'
 import { createTestCa } from '../../../test/support/test-ca.ts'
-import type { ByteStream } from '../../base/io/stream.ts'
+import type { ByteStream } from '../../base/io/streams/stream.ts'
 import { ErrorCode, ProtocolError, ServedSession, StreamType } from '../../protocol/index.ts'
 
 interface BoundTunnel {

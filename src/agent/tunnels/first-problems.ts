@@ -1,5 +1,5 @@
 import dns from 'node:dns/promises'
-import { describeNetworkError } from '../../base/network-error.ts'
+import { describeNetworkError } from '../../base/text/network-error.ts'
 import { isServed } from './local-listeners.ts'
 import type { AgentTunnelSpec } from './spec.ts'
 import type { UpstreamAddress } from './upstream-address.ts'

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../base/error-message.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
 import { tunnelNames } from './bind-request.ts'
 import type { AgentTunnelSpec } from './spec.ts'
 import type { Tunnels } from './tunnels.ts'

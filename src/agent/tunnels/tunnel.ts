@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import type { Forwarder, UpstreamRoute } from '../forward/forwarder.ts'
 import { Meter } from '../metrics.ts'
 import type { AgentTunnelSpec, BindSpec } from './spec.ts'

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { describeFileError } from '../../base/file-error.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
 import { ConfigError } from '../config/error.ts'
 import { isRecord } from '../config/shape.ts'
 import { isVersion } from './release.ts'

@@ -1,5 +1,5 @@
-import { errorMessage } from '../../base/error-message.ts'
-import { IS_EXECUTABLE } from '../../base/program-files.ts'
+import { IS_EXECUTABLE } from '../../base/process/program-files.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
 import type { AgentLog } from '../log/log.ts'
 import { type Channel, openChannel } from './channel.ts'
 import { installExecutable } from './executable.ts'

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { prefixOf } from '../../base/id.ts'
+import { prefixOf } from '../../base/values/id.ts'
 import { allResources, type Resource, type ResourceKind } from '../../resources/index.ts'
 
 /**

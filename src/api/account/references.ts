@@ -1,4 +1,4 @@
-import { prefixOf } from '../../base/id.ts'
+import { prefixOf } from '../../base/values/id.ts'
 import { ReservedAddr, type Resource, resourceOfPrefix } from '../../resources/index.ts'
 import { fieldProblem } from '../problems.ts'
 import {

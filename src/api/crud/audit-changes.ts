@@ -1,4 +1,4 @@
-import { hideUrlSecrets } from '../../base/url-secrets.ts'
+import { hideUrlSecrets } from '../../base/text/url-secrets.ts'
 import type { Resource } from '../../resources/index.ts'
 import type { Draft, FieldChange, Row } from '../../store/index.ts'
 

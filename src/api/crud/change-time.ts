@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../../base/clock.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
 import type { WriteContext } from '../call.ts'
 
 /** The time of a creation or change; undefined for an update that changes nothing. */

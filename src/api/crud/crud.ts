@@ -1,5 +1,5 @@
-import { formatTimestamp } from '../../base/clock.ts'
-import { newId, prefixOf } from '../../base/id.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
+import { newId, prefixOf } from '../../base/values/id.ts'
 import { type Resource, resourceOfPrefix, type StoredRecord } from '../../resources/index.ts'
 import {
   claimOf,

@@ -1,4 +1,4 @@
-import { prefixOf } from '../../base/id.ts'
+import { prefixOf } from '../../base/values/id.ts'
 import { problem } from '../problems.ts'
 import type { ApiRoute } from '../routes.ts'
 

@@ -1,4 +1,4 @@
-import { prefixOf } from '../../base/id.ts'
+import { prefixOf } from '../../base/values/id.ts'
 
 /** Longer texts are certificates, policies and bodies. */
 const MAX_TEXT_LENGTH = 256

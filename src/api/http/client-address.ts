@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { CLIENT_FIELDS, findClient, type TrustedProxies } from '../../base/forwarded.ts'
-import { plainAddress } from '../../base/ip-rules.ts'
+import { CLIENT_FIELDS, findClient, type TrustedProxies } from '../../base/http/forwarded.ts'
+import { plainAddress } from '../../base/values/ip-rules.ts'
 import { type Problem, problem } from '../problems.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { errorMessage } from '../../base/error-message.ts'
-import { Admission } from '../../base/io/admission.ts'
-import { type Listen, type ListenAddress, listen as openListener } from '../../base/io/listeners.ts'
+import { Admission } from '../../base/io/sockets/admission.ts'
+import { type Listen, type ListenAddress, listen as openListener } from '../../base/io/sockets/listeners.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
 
 /** The response to a probe. */
 export interface ProbeResponse {

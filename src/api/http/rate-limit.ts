@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/values/clock.ts'
 
 /** A rate limiter with one bucket per key. */
 export interface RateLimiter {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { ByteBudgets } from '../../base/io/byte-budget.ts'
-import { ByteQueue } from '../../base/io/byte-queue.ts'
-import { packReads } from '../../base/io/packed-reads.ts'
+import { ByteBudgets } from '../../base/io/memory/byte-budget.ts'
+import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
+import { packReads } from '../../base/io/streams/packed-reads.ts'
 import { problem } from '../problems.ts'
 
 const MIB = 1024 * 1024

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Logger } from '../../base/process/log.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import type { Store } from '../../store/index.ts'
 import { type ApiRoute, actionOf } from '../routes.ts'
 import type { createApiMetrics } from './metrics.ts'

@@ -1,5 +1,5 @@
-import { errorMessage } from '../../base/error-message.ts'
-import { endOfString, hasAtMostValues } from '../../base/json-size.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { endOfString, hasAtMostValues } from '../../base/text/json-size.ts'
 
 const MAX_DEPTH = 32
 /** More than any body needs; each value costs time before the schema can reject it. */

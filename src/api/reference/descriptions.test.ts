@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { composeExample, type FieldSchema, type FieldSchemas, listFields } from '../../base/schema-fields.ts'
+import {
+  composeExample,
+  type FieldSchema,
+  type FieldSchemas,
+  listFields,
+} from '../../base/values/schema-fields.ts'
 import { allResources } from '../../resources/index.ts'
 import { documentedOpenApi } from './openapi.ts'
 

@@ -1,4 +1,4 @@
-import { idPattern } from '../../base/id.ts'
+import { idPattern } from '../../base/values/id.ts'
 import { allResources, GUARDS, ServiceUser } from '../../resources/index.ts'
 import { accountRoutes } from '../account/routes.ts'
 import { routes } from '../all-routes.ts'

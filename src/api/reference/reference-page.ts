@@ -1,5 +1,10 @@
-import { escapeHtml, renderInlineCode } from '../../base/html.ts'
-import { composeExample, type FieldSchema, type FieldSchemas, listFields } from '../../base/schema-fields.ts'
+import { escapeHtml, renderInlineCode } from '../../base/http/html.ts'
+import {
+  composeExample,
+  type FieldSchema,
+  type FieldSchemas,
+  listFields,
+} from '../../base/values/schema-fields.ts'
 
 type Json = Record<string, unknown>
 

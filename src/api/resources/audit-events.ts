@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../../base/clock.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
 import { listPage } from '../crud/list-page.ts'
 import { type ApiOperation, operation } from '../crud/operations.ts'
 import { auditRecord, auditRoutes } from './audit-routes.ts'

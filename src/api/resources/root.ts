@@ -1,5 +1,5 @@
-import { formatTimestamp } from '../../base/clock.ts'
-import { prefixOf } from '../../base/id.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
+import { prefixOf } from '../../base/values/id.ts'
 import { ApiKey, allResources } from '../../resources/index.ts'
 import type { ApiCall } from '../call.ts'
 import { get } from '../crud/crud.ts'

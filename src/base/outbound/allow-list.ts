@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import { type Cidr, parseAddress, parseCidr } from '../cidr.ts'
-import { covers } from '../domain.ts'
-import { parseHostPort } from '../hostport.ts'
+import { type Cidr, parseAddress, parseCidr } from '../values/cidr.ts'
+import { covers } from '../values/domain.ts'
+import { parseHostPort } from '../values/hostport.ts'
 import { containsAddress } from './public-address.ts'
 
 /** Destinations the operator allows in addition to the public Internet. */

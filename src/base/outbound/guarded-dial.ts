@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns'
 import { connect, isIP, type LookupFunction, Socket } from 'node:net'
-import { parseAddress } from '../cidr.ts'
+import { parseAddress } from '../values/cidr.ts'
 import { compileAllowList } from './allow-list.ts'
 import { isOwnAddress, notPublicMessage } from './outbound.ts'
 import { isPublicAddress } from './public-address.ts'

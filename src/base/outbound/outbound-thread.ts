@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
-import { HangDetector } from '../hang-detector.ts'
-import { startThread } from '../start-thread.ts'
+import { HangDetector } from '../process/hang-detector.ts'
+import { startThread } from '../threads/start-thread.ts'
 import {
   encodeRequest,
   type Outbound,

@@ -5,8 +5,8 @@ import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'n
 import { networkInterfaces } from 'node:os'
 import { createSecureContext, getCACertificates, type SecureContext, connect as tlsConnect } from 'node:tls'
 import type { request } from 'undici'
-import { parseAddress } from '../cidr.ts'
-import { ByteQueue } from '../io/byte-queue.ts'
+import { ByteQueue } from '../io/streams/byte-queue.ts'
+import { parseAddress } from '../values/cidr.ts'
 import { compileAllowList } from './allow-list.ts'
 import { isPublicAddress } from './public-address.ts'
 

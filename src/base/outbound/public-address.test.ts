@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseCidr } from '../cidr.ts'
+import { parseCidr } from '../values/cidr.ts'
 import { containsAddress, isPublicAddress } from './public-address.ts'
 
 const isPublic = [

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { type Cidr, parseAddress, parseCidr } from '../cidr.ts'
+import { type Cidr, parseAddress, parseCidr } from '../values/cidr.ts'
 
 // The IANA registry of special-purpose IPv4 addresses, the 6to4 relays, and the one public address of a cloud's (Azure's)
 // metadata services; those of other clouds are link-local or private.

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import { errorMessage } from '../error-message.ts'
+import { errorMessage } from '../text/error-message.ts'
 import type { WorkerReply } from './worker-pool.ts'
 
 /** The worker side of a `WorkerPool`: runs each job and replies with its result or error. */

@@ -1,7 +1,7 @@
 import type { ResourceLimits, Worker } from 'node:worker_threads'
-import { Admission } from '../io/admission.ts'
-import { startThread } from '../start-thread.ts'
+import { Admission } from '../io/sockets/admission.ts'
 import { OwnerQueue } from './owner-queue.ts'
+import { startThread } from './start-thread.ts'
 
 /** Why the pool itself failed a job. */
 export type PoolFailureCode = 'busy' | 'deadline_exceeded' | 'crashed' | 'closed'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import type { Row, Store } from '../../store/index.ts'
 import type { AcmeClient } from './client.ts'
 import { AUTHORITY_KIND, REGIONS_KIND } from './inventory.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Outbound } from '../../base/outbound/outbound.ts'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import type { Store } from '../../store/index.ts'
 import { createCsr } from '../x509/csr.ts'
 import type { KeyGenerator } from '../x509/keys.ts'

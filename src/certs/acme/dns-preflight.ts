@@ -1,4 +1,4 @@
-import { isWithin } from '../../base/domain.ts'
+import { isWithin } from '../../base/values/domain.ts'
 import { type NameResolver, ResolverError } from './resolver.ts'
 import type { Subject } from './subject.ts'
 

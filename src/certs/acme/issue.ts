@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Clock, formatTimestamp } from '../../base/clock.ts'
-import { newId } from '../../base/id.ts'
-import type { Logger } from '../../base/log.ts'
-import type { Secret } from '../../base/secret.ts'
+import type { Logger } from '../../base/process/log.ts'
+import { type Clock, formatTimestamp } from '../../base/values/clock.ts'
+import { newId } from '../../base/values/id.ts'
+import type { Secret } from '../../base/values/secret.ts'
 import { TlsCertificate } from '../../resources/index.ts'
 import {
   draftOf,

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import { newId } from '../../base/id.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import { newId } from '../../base/values/id.ts'
 import { AgentIngress, ReservedDomain } from '../../resources/index.ts'
 import {
   type AuditEntry,

@@ -1,5 +1,5 @@
-import { formatTimestamp } from '../../base/clock.ts'
-import { Secret } from '../../base/secret.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
+import { Secret } from '../../base/values/secret.ts'
 import type { Draft, Row } from '../../store/index.ts'
 import type { ManagedKeyType } from '../x509/keys.ts'
 import type { ChallengeRecord } from './dns/challenge-records.ts'

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Logger } from '../../base/process/log.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import type { Store } from '../../store/index.ts'
 import type { AcmeClient } from './client.ts'
 import type { Inventory } from './inventory.ts'

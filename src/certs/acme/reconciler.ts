@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Logger } from '../../base/process/log.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { AgentIngress, TlsCertificate } from '../../resources/index.ts'
 import { draftOf, recordOf, type Store, type Transaction } from '../../store/index.ts'
 import type { ChallengeRecords } from './dns/challenge-records.ts'

@@ -1,5 +1,5 @@
-import { formatTimestamp } from '../../base/clock.ts'
-import { errorMessage } from '../../base/error-message.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
 import type { Store } from '../../store/index.ts'
 import { type CertificatePaths, readCertificateFiles } from '../x509/certificate-files.ts'
 import { AUTOMATIC_OFF, JOBS, type Job, readJob } from './job.ts'

@@ -1,4 +1,4 @@
-import { type Clock, formatTimestamp } from '../../base/clock.ts'
+import { type Clock, formatTimestamp } from '../../base/values/clock.ts'
 import type { Row, Store } from '../../store/index.ts'
 import { JOBS, type Job, readJob, toJobDraft } from './job.ts'
 import { systemAuditEntry } from './job-store.ts'

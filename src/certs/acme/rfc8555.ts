@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import type { Outbound } from '../../base/outbound/outbound.ts'
-import type { Secret } from '../../base/secret.ts'
+import type { Secret } from '../../base/values/secret.ts'
 import { type AcmeProblem, type AcmeResponse, AcmeUnavailable, sendRequest } from './transport.ts'
 
 /** The parts of an ACME directory in use (RFC 8555 section 7.1.1, RFC 9773). */

@@ -1,4 +1,4 @@
-import { isWithin } from '../../base/domain.ts'
+import { isWithin } from '../../base/values/domain.ts'
 import type { Row } from '../../store/index.ts'
 import type { ManagedKeyType } from '../x509/keys.ts'
 

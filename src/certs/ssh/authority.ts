@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto'
 import { promisify } from 'node:util'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { problem } from '../problem.ts'
 import { generateRsaPair } from '../x509/keys.ts'
 import type { PrivateKeyType } from '../x509/x509.ts'

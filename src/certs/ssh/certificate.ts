@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Secret } from '../../base/secret.ts'
+import type { Secret } from '../../base/values/secret.ts'
 import { problem } from '../problem.ts'
 import { openSshSigner } from './authority.ts'
 import { checkCriticalOptions, checkExtensions, checkPrincipals } from './options.ts'

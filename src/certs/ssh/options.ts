@@ -1,4 +1,4 @@
-import { parseAddress, parseCidr } from '../../base/cidr.ts'
+import { parseAddress, parseCidr } from '../../base/values/cidr.ts'
 import { type MaterialField, problem } from '../problem.ts'
 
 const MAX_PRINCIPALS = 256 // OpenSSH rejects a certificate with more.

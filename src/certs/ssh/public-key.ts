@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
-import { sshFingerprint } from '../../base/ssh-fingerprint.ts'
+import { sshFingerprint } from '../../base/values/ssh-fingerprint.ts'
 import { CertificateProblem, problem } from '../problem.ts'
 import type { PrivateKeyType } from '../x509/x509.ts'
 import { WireReader, wireInteger, wireString } from './wire.ts'

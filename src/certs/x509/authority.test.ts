@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { connect, createServer } from 'node:tls'
 import { listen } from '../../../test/support/local-server.ts'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { CertificateProblem } from '../problem.ts'
 import {
   createAuthority,

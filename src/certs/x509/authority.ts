@@ -6,7 +6,7 @@ import {
   randomBytes,
 } from 'node:crypto'
 import { isIP } from 'node:net'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { problem } from '../problem.ts'
 import {
   AuthorityKeyIdentifierExtension,

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { createTestCa, type TlsIdentity } from '../../../test/support/test-ca.ts'
-import { CommandFailure } from '../../base/command-line.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
 import { CertificateFiles, readCertificateFiles } from './certificate-files.ts'
 
 const DAY = 24 * 60 * 60 * 1000

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import type { Secret } from '../../base/secret.ts'
+import type { Secret } from '../../base/values/secret.ts'
 import {
   KeyUsageFlags,
   KeyUsagesExtension,

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import type { MaybePromise } from '../../base/maybe-promise.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import type { MaybePromise } from '../../base/values/maybe-promise.ts'
 import { type Authority, BACKDATE_MS } from './authority.ts'
 import type { ServedCertificate } from './served-certificate.ts'
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import { Secret } from '../../base/secret.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import { Secret } from '../../base/values/secret.ts'
 import type { Store } from '../../store/index.ts'
 import {
   type ClientCertificate,

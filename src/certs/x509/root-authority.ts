@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
-import { writeFileAtomic } from '../../base/io/atomic-file.ts'
-import type { Logger } from '../../base/log.ts'
-import { Secret } from '../../base/secret.ts'
+import { writeFileAtomic } from '../../base/process/atomic-file.ts'
+import type { Logger } from '../../base/process/log.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import { Secret } from '../../base/values/secret.ts'
 import type { Store } from '../../store/index.ts'
 import { type Authority, createAuthority, loadAuthority, renewAuthority } from './authority.ts'
 

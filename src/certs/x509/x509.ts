@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate as NodeCertificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { formatTimestamp } from '../../base/clock.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
 import { CertificateProblem, problem } from '../problem.ts'
 import { BasicConstraintsExtension, SubjectAlternativeNameExtension, X509Certificate } from './asn1.ts'
 import { FIELD_NAMES, type PemBlock, type PemField, readPem, writePem } from './pem.ts'

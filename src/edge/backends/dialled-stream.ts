@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { SocketStream } from '../../base/io/socket-stream.ts'
-import { StreamLayer } from '../../base/io/stream-layer.ts'
+import { SocketStream } from '../../base/io/sockets/socket-stream.ts'
+import { StreamLayer } from '../../base/io/streams/stream-layer.ts'
 import { DialError } from '../backend.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000

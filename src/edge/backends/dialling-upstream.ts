@@ -1,4 +1,4 @@
-import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
 import type { Exchange } from '../exchange.ts'
 import type { BodySource } from '../held-body.ts'
 import type { Upstream } from '../upstream.ts'

@@ -1,5 +1,5 @@
-import { DeferredStream } from '../../base/io/deferred-stream.ts'
-import { type ByteStream, silentSink } from '../../base/io/stream.ts'
+import { DeferredStream } from '../../base/io/streams/deferred-stream.ts'
+import { type ByteStream, silentSink } from '../../base/io/streams/stream.ts'
 import { DialError, type UpstreamTarget } from '../backend.ts'
 import type { ClientInfo } from '../tunnels.ts'
 import { DialledStream } from './dialled-stream.ts'

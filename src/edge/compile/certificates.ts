@@ -1,4 +1,4 @@
-import { coveringNames } from '../../base/name-index.ts'
+import { coveringNames } from '../../base/values/name-index.ts'
 import type { Snapshot } from '../snapshot.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import type { AddressFilter } from '../../base/ip-rules.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import type { AddressFilter } from '../../base/values/ip-rules.ts'
 import type { IpData } from '../../policy/index.ts'
 import type { Balancer } from '../backends/balancer.ts'
 import type { Core } from '../core.ts'

@@ -1,5 +1,5 @@
-import { fanOut } from '../../base/fan-out.ts'
-import { NameIndex } from '../../base/name-index.ts'
+import { fanOut } from '../../base/limits/fan-out.ts'
+import { NameIndex } from '../../base/values/name-index.ts'
 import { IpPolicy } from '../../resources/index.ts'
 import type { EdgeChange, EdgeFollower, EdgeLoad, Snapshot } from '../snapshot.ts'
 import type { EntryCounters, HttpEntry, HttpRoute, RawEntry, RoutingTable } from '../table.ts'

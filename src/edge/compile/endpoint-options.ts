@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { compileRules } from '../../base/ip-rules.ts'
+import { compileRules } from '../../base/values/ip-rules.ts'
 import { endpointOptions, type ModuleOptions, type OptionName } from '../../resources/endpoint-options.ts'
 import { routeModules } from '../../resources/index.ts'
 import type { BackendStep, ConnectionStep, Phase, PhaseResult, RequestStep } from '../module.ts'

@@ -1,5 +1,5 @@
-import { type AddressFilter, compileRules } from '../../base/ip-rules.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Logger } from '../../base/process/log.ts'
+import { type AddressFilter, compileRules } from '../../base/values/ip-rules.ts'
 import { edgeError } from '../errors.ts'
 import type { ConnectionStep } from '../module.ts'
 import { ModuleConfigError } from '../modules/context.ts'

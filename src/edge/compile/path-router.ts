@@ -1,4 +1,4 @@
-import { readRequestPath } from '../../base/request-path.ts'
+import { readRequestPath } from '../../base/http/request-path.ts'
 import { edgeError } from '../errors.ts'
 import type { HttpRoute } from '../table.ts'
 import { requirePath } from '../target-path.ts'

@@ -1,4 +1,4 @@
-import { deleteOldest } from '../../base/delete-oldest.ts'
+import { deleteOldest } from '../../base/limits/delete-oldest.ts'
 import type { CountExchange } from '../shared-counts.ts'
 
 /** States that one account may have; beyond, those compiled longest ago are forgotten. */

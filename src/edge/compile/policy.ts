@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { parseHostPort } from '../../base/hostport.ts'
+import { parseHostPort } from '../../base/values/hostport.ts'
 import { type Attachment, type EndpointSource, listRequiredTokens, readPolicy } from '../../policy/index.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import { type CompiledPolicy, compilePolicy } from '../policy/index.ts'

@@ -3,7 +3,7 @@ import {
   frameHeadLength,
   MAX_FRAME_HEAD_BYTES,
   payloadLength,
-} from '../../base/websocket-frame.ts'
+} from '../../base/http/websocket-frame.ts'
 
 /** Follows the frames of one direction of a WebSocket, so that another one can be put between two of them. */
 export class FrameBoundaries {

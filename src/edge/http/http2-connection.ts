@@ -6,7 +6,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
 import { clientOfRequest } from '../client-of-request.ts'
 import type { ClientConnection } from '../connection.ts'
 import type { Core, LiveConnection } from '../core.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
-import { encodeBytes, encodeText, MalformedMessage, readFields, textOf } from '../../base/protobuf.ts'
+import { encodeBytes, encodeText, MalformedMessage, readFields, textOf } from '../../base/text/protobuf.ts'
 import { clusterRequest } from '../testing/forwarder-client.ts'
 import { LENGTH_BYTES, readRequest, writeResponse } from './connection-messages.ts'
 

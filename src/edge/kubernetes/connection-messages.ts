@@ -1,4 +1,3 @@
-import { isHostName } from '../../base/hostport.ts'
 import {
   bytesOf,
   encodeText,
@@ -7,7 +6,8 @@ import {
   readFields,
   textOf,
   type WireField,
-} from '../../base/protobuf.ts'
+} from '../../base/text/protobuf.ts'
+import { isHostName } from '../../base/values/hostport.ts'
 import type { PodSource } from '../../policy/index.ts'
 
 /** The bytes of the length before each message. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import type { Admission } from '../../base/io/admission.ts'
-import type { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
-import type { SocketEnds } from '../../base/io/socket-ends.ts'
+import type { Admission } from '../../base/io/sockets/admission.ts'
+import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
+import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 
 /** Admits a connection and calls `onClient`, after its PROXY protocol header on a listener that requires one. */
 export function acceptClient(

@@ -1,5 +1,5 @@
-import { isHostName } from '../../base/hostport.ts'
-import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
+import { isHostName } from '../../base/values/hostport.ts'
 import { type ClientHello, ja4Of, readVector, SERVER_NAME } from './ja4.ts'
 
 /** Max size of a ClientHello, and of its records with their headers. */

@@ -1,4 +1,4 @@
-import type { SocketEnds } from '../../base/io/socket-ends.ts'
+import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 import type { ByteCounts, ClientConnection, TlsInfo } from '../connection.ts'
 import type { Core } from '../core.ts'
 import type { TlsPolicy } from '../tls-policy.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { consumeOnce, type LoginStore, revokeEverywhere } from './login-store.ts'
 import { type LogoutToken, MAX_LOGOUT_TOKEN_AGE_SECONDS } from './logout-token.ts'
 import type { ReplayGuard } from './replay-guard.ts'

@@ -1,6 +1,6 @@
-import { createAttemptLimit } from '../../base/attempt-limit.ts'
-import { clientKey } from '../../base/client-key.ts'
-import type { Clock } from '../../base/clock.ts'
+import { createAttemptLimit } from '../../base/limits/attempt-limit.ts'
+import { clientKey } from '../../base/values/client-key.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { edgeError } from '../errors.ts'
 
 /** Handles one message to the login host, unless its client has sent too many invalid ones. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Logger } from '../../base/process/log.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import type { ProviderTokenName } from '../modules/login.ts'
 import type { ScopeFailures } from './failure-log.ts'
 import type { LiveSessions } from './live-sessions.ts'

@@ -1,4 +1,4 @@
-import { newId } from '../../base/id.ts'
+import { newId } from '../../base/values/id.ts'
 import { ApplicationSession, type UserProfile } from '../../resources/index.ts'
 import type { Cookies } from '../cookies.ts'
 import type { Exchange, VisitorSession } from '../exchange.ts'

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
-import { isWithin } from '../../base/domain.ts'
-import { parseHostPort } from '../../base/hostport.ts'
+import { isWithin } from '../../base/values/domain.ts'
+import { parseHostPort } from '../../base/values/hostport.ts'
 import { Cookies } from '../cookies.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'

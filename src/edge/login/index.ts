@@ -9,12 +9,12 @@
  */
 
 import { hash } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
-import { isWithin } from '../../base/domain.ts'
-import { errorMessage } from '../../base/error-message.ts'
-import { type Logger, silentLog } from '../../base/log.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
-import { Secret } from '../../base/secret.ts'
+import { type Logger, silentLog } from '../../base/process/log.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import { isWithin } from '../../base/values/domain.ts'
+import { Secret } from '../../base/values/secret.ts'
 import type { KeyedCertificate } from '../../certs/index.ts'
 import { samlUrls } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'

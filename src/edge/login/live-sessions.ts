@@ -1,4 +1,4 @@
-import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Session } from './session.ts'
 

@@ -1,5 +1,5 @@
-import { parseHostPort } from '../../base/hostport.ts'
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
+import { parseHostPort } from '../../base/values/hostport.ts'
 import type { Core } from '../core.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'

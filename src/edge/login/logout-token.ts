@@ -1,5 +1,5 @@
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose'
-import { JWS_ALGORITHMS } from '../../base/jws-algorithms.ts'
+import { JWS_ALGORITHMS } from '../../base/values/jws-algorithms.ts'
 
 /** A logout token is sent when the person signs out, so that an older one is a replay. */
 export const MAX_LOGOUT_TOKEN_AGE_SECONDS = 120

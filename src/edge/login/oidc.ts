@@ -1,6 +1,6 @@
 import * as client from 'openid-client'
-import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import type { TokenAuthMethod } from '../../resources/index.ts'
 import { type AllowRules, listClaims, readClaim, requireAllowed } from './allow-rules.ts'
 import type { BackchannelLogout } from './backchannel-logout.ts'

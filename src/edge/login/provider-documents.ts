@@ -1,6 +1,6 @@
 import type { JSONWebKeySet } from 'jose'
-import type { Clock } from '../../base/clock.ts'
 import type { Outbound, OutboundRequest } from '../../base/outbound/outbound.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
 import { SignInError } from './sign-in.ts'
 

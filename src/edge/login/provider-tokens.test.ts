@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { sealTokens, splitTokens, toStoredTokens } from './provider-tokens.ts'
 import { createSeal } from './seal.ts'
 

@@ -1,6 +1,6 @@
 import { type Profile, SAML, type SamlConfig, ValidateInResponseTo } from '@node-saml/node-saml'
-import { errorMessage } from '../../base/error-message.ts'
-import type { XmlLimits } from '../../base/xml-scan.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import type { XmlLimits } from '../../base/text/xml-scan.ts'
 import type { FailureName } from './failures.ts'
 import { requireValidAssertion } from './saml-assertion.ts'
 import type { Element } from './saml-elements.ts'

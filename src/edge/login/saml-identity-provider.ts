@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { METADATA_LIMITS } from '../../resources/index.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'

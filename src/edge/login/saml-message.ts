@@ -1,4 +1,4 @@
-import { readEncoding, scanXml, type XmlElement, type XmlLimits } from '../../base/xml-scan.ts'
+import { readEncoding, scanXml, type XmlElement, type XmlLimits } from '../../base/text/xml-scan.ts'
 import type { FailureName } from './failures.ts'
 
 const DSIG = 'http://www.w3.org/2000/09/xmldsig#'

@@ -1,5 +1,5 @@
 import { DOMParser } from '@xmldom/xmldom'
-import { scanXml, type XmlLimits } from '../../base/xml-scan.ts'
+import { scanXml, type XmlLimits } from '../../base/text/xml-scan.ts'
 
 /** What an identity provider's metadata describes. */
 export interface IdentityProvider {

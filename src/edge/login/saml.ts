@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import type { Saml, SamlUrls, Settings } from '../../resources/index.ts'
 import { CALLBACK_PATH } from '../sign-in-target.ts'
 import { consumeOnce, type LoginStore, revokeEverywhere } from './login-store.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { createSeal } from './seal.ts'
 
 const seal = createSeal(new Secret(Buffer.alloc(32, 1)))

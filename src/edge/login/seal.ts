@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import type { Secret } from '../../base/secret.ts'
+import type { Secret } from '../../base/values/secret.ts'
 
 /** Encrypts values that pass through the browser, so that visitors cannot read, alter or forge them. */
 export interface Seal {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { encryptScoped } from './scoped-seal.ts'
 import { createSeal, type Seal } from './seal.ts'
 import { SessionCookieCache } from './session-cookie-cache.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Logger } from '../../base/process/log.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { MAX_TARGET_BYTES } from '../message/request-head.ts'
 import { CALLBACK_PATH, CALLBACK_QUERY } from '../sign-in-target.ts'
 import { fitIdentity, fitsCookie, MAX_IDENTITY_BYTES } from './identity-size.ts'

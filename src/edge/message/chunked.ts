@@ -1,4 +1,4 @@
-import { HEX_VALUES, MAX_CHUNK_SIZE_DIGITS } from '../../base/http1-framing.ts'
+import { HEX_VALUES, MAX_CHUNK_SIZE_DIGITS } from '../../base/http/http1-framing.ts'
 import type { FieldNames } from './field-names.ts'
 import { MessageFraming, scanFields } from './field-scan.ts'
 

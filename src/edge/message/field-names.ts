@@ -1,4 +1,4 @@
-import { CLIENT_FIELDS } from '../../base/forwarded.ts'
+import { CLIENT_FIELDS } from '../../base/http/forwarded.ts'
 
 /** How the edge treats a field; fields of kind `none` are forwarded unchanged. */
 export const FieldKind = {

@@ -1,6 +1,6 @@
-import type { ForwardingFields } from '../../base/forwarded.ts'
-import { parseContentLength } from '../../base/http1-framing.ts'
-import { trimOws } from '../../base/optional-white-space.ts'
+import type { ForwardingFields } from '../../base/http/forwarded.ts'
+import { parseContentLength } from '../../base/http/http1-framing.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
 import { FIELD_VALUE_CHARS, FOLDABLE_IN_NAME, TOKEN_CHARS } from './ascii.ts'
 import { FieldKind, type FieldNames } from './field-names.ts'
 

@@ -1,4 +1,4 @@
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import { isFieldValue, isToken, TARGET_CHARS } from './ascii.ts'
 import { requestNames } from './field-names.ts'

@@ -1,4 +1,4 @@
-import { CONNECTION_FIELDS } from '../../base/connection-fields.ts'
+import { CONNECTION_FIELDS } from '../../base/http/connection-fields.ts'
 import { isFieldValue, isToken } from './ascii.ts'
 
 /** Text as a field carries it: fields carry bytes, so text beyond ASCII is sent as UTF-8. */

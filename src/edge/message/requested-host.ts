@@ -1,4 +1,4 @@
-import { parseHostPort } from '../../base/hostport.ts'
+import { parseHostPort } from '../../base/values/hostport.ts'
 
 /** The host that a request names. */
 export interface RequestedHost {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { pemBlocks } from '../../base/pem-blocks.ts'
+import { pemBlocks } from '../../base/text/pem-blocks.ts'
 import { ModuleConfigError } from './context.ts'
 
 /**

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { request } from 'node:https'
 import { test } from 'node:test'
 import { brotliDecompressSync, createGunzip, gunzipSync, inflateSync } from 'node:zlib'
-import { negotiateCoding } from '../../base/accepted-coding.ts'
+import { negotiateCoding } from '../../base/http/accepted-coding.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 
 const TEXT = 'the same words again and again. '.repeat(200)

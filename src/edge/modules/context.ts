@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import type { AddressFilter } from '../../base/ip-rules.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import type { AddressFilter } from '../../base/values/ip-rules.ts'
 import type { KeySets } from './key-sets.ts'
 import type { Logins } from './login.ts'
 import type { SigningKeys } from './sns-keys.ts'

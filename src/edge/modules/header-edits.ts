@@ -1,4 +1,4 @@
-import { isConnectionField } from '../../base/connection-fields.ts'
+import { isConnectionField } from '../../base/http/connection-fields.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HeaderFields } from '../message/fields.ts'
 import { ModuleConfigError } from './context.ts'

@@ -1,4 +1,4 @@
-import { isInternalName } from '../../base/endpoint-url.ts'
+import { isInternalName } from '../../base/values/endpoint-url.ts'
 
 /** Calls an internal endpoint of one account. Throws `OutboundProblem`. */
 export type FetchInternal = (

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose'
-import type { Clock } from '../../base/clock.ts'
-import { deleteOldest } from '../../base/delete-oldest.ts'
+import { deleteOldest } from '../../base/limits/delete-oldest.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { type FetchInternal, isInternalUrl } from './internal-fetch.ts'
 
 /** The keys with which issuers sign tokens, fetched on first use and cached. */

@@ -1,4 +1,4 @@
-import { parseHostPort } from '../../base/hostport.ts'
+import { parseHostPort } from '../../base/values/hostport.ts'
 import { RequestHeaders, type Settings } from '../../resources/index.ts'
 import { implementModule, type RequestStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'

@@ -1,6 +1,6 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
+import type { Clock } from '../../base/values/clock.ts'
 
 /** Looks up the public key of the signing certificate at a URL; throws a reason when it cannot be trusted. */
 export type SigningKeys = (url: string) => Promise<KeyObject>

@@ -1,5 +1,5 @@
-import { errorMessage } from '../../base/error-message.ts'
-import { compileAnyOf, createSearchBudget, SearchTooLong } from '../../base/linear-pattern.ts'
+import { compileAnyOf, createSearchBudget, SearchTooLong } from '../../base/pattern/linear-pattern.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
 import { type Settings, UserAgentFilter } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
 import { implementModule } from '../module.ts'

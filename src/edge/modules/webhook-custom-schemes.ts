@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash, createHmac, createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
 import { ModuleConfigError } from './context.ts'
 import { isChallenge } from './webhook-challenges.ts'
 import { hmacScheme, type WebhookScheme } from './webhook-hmac.ts'

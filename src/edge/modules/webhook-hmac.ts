@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 import { timingSafeEqualText, type WebhookMessage } from './webhook-message.ts'
 

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { hasAtMostValues } from '../../base/json-size.ts'
+import { hasAtMostValues } from '../../base/text/json-size.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 

@@ -1,5 +1,5 @@
 import { verify } from 'node:crypto'
-import { errorMessage } from '../../base/error-message.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
 import { ModuleConfigError } from './context.ts'
 import { findDuplicateKey } from './json-keys.ts'
 import type { WebhookScheme } from './webhook-hmac.ts'

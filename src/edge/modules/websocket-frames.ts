@@ -6,7 +6,7 @@ import {
   Opcode,
   payloadLength,
   unmask,
-} from '../../base/websocket-frame.ts'
+} from '../../base/http/websocket-frame.ts'
 
 /** Receives what a frame reader parses. */
 export interface FrameHandlers {

@@ -1,4 +1,4 @@
-import type { Logger } from '../../base/log.ts'
+import type { Logger } from '../../base/process/log.ts'
 import type { EndpointSource, IpData } from '../../policy/index.ts'
 import type { RequestStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'

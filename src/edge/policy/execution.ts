@@ -1,5 +1,5 @@
-import { type ChargeSteps, createSearchBudget } from '../../base/linear-pattern.ts'
-import type { RequestPath } from '../../base/request-path.ts'
+import type { RequestPath } from '../../base/http/request-path.ts'
+import { type ChargeSteps, createSearchBudget } from '../../base/pattern/linear-pattern.ts'
 import {
   type ActionResult,
   type Activation,

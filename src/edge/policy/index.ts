@@ -4,7 +4,7 @@
  * module does the same, both call the same function. `execution.ts` is what expressions read and actions change. `trial/`
  * runs a request through a policy without a server.
  */
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
 import {
   type ActionType,
   type Activation,

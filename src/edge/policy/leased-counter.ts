@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Clock } from '../../base/clock.ts'
-import { deleteOldest } from '../../base/delete-oldest.ts'
+import { deleteOldest } from '../../base/limits/delete-oldest.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { MAX_KEYS, RateCounter } from './rate-counter.ts'
 import type { RateLeaseRequest, TakeRateLease } from './rate-lease.ts'
 

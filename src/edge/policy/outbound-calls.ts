@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
 import { type Outbound, OutboundProblem } from '../../base/outbound/outbound.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import { type FetchInternal, isInternalUrl } from '../modules/internal-fetch.ts'

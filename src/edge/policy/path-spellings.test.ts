@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { test } from 'node:test'
-import { readRequestPath } from '../../base/request-path.ts'
+import { readRequestPath } from '../../base/http/request-path.ts'
 import { HttpsRoute } from '../../resources/index.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { HTTP_VERSIONS, sendPolicyRequest, startPolicyEndpoint } from '../testing/policy-endpoint.ts'

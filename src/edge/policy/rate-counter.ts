@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { deleteOldest } from '../../base/delete-oldest.ts'
+import { deleteOldest } from '../../base/limits/delete-oldest.ts'
 import type { SharedCounts } from '../shared-counts.ts'
 import type { RateLease } from './rate-lease.ts'
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import { deleteOldest } from '../../base/delete-oldest.ts'
+import { deleteOldest } from '../../base/limits/delete-oldest.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { RateCounter } from './rate-counter.ts'
 import type { RateLease, RateLeaseRequest } from './rate-lease.ts'
 

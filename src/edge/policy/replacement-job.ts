@@ -1,6 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
-import { type ChargeSteps, compileLinearRegex, createSearchBudget } from '../../base/linear-pattern.ts'
+import {
+  type ChargeSteps,
+  compileLinearRegex,
+  createSearchBudget,
+} from '../../base/pattern/linear-pattern.ts'
 import { type Replacement, replaceAll } from './replace-text.ts'
 
 /** The largest body in which text is replaced, before and after, decoded. */

@@ -3,7 +3,7 @@ import {
   compileLinearRegex,
   type LinearRegex,
   SearchTooLong,
-} from '../../base/linear-pattern.ts'
+} from '../../base/pattern/linear-pattern.ts'
 import {
   type Activation,
   type PatternTemplate,

@@ -1,4 +1,4 @@
-import { newId } from '../../base/id.ts'
+import { newId } from '../../base/values/id.ts'
 import type { Resource } from '../../resources/index.ts'
 import type { Edge } from '../edge.ts'
 import type { EdgeRow } from '../snapshot.ts'

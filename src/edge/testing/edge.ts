@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import { silentLog } from '../../base/log.ts'
+import { silentLog } from '../../base/process/log.ts'
 import { createEdge, type Edge, type EdgeConfig, type EdgeDependencies } from '../edge.ts'
 import { TestTunnels } from './tunnels.ts'
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
-import type { ResettableStream } from '../../base/io/reset.ts'
+import type { ResettableStream } from '../../base/io/streams/reset.ts'
 import { createEndpointTable } from '../compile/endpoint-table.ts'
 import { CompiledEndpoints } from '../compile/endpoints.ts'
 import type { ClientConnection } from '../connection.ts'

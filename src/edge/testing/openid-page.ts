@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { startHttp } from '../../../test/support/local-server.ts'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { endpointOptions } from '../../resources/endpoint-options.ts'
 import { createLogins } from '../login/index.ts'
 import type { TestResponse } from './client.ts'

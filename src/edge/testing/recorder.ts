@@ -1,5 +1,5 @@
-import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
-import { silentSink } from '../../base/io/stream.ts'
+import type { ByteStream, StreamSink } from '../../base/io/streams/stream.ts'
+import { silentSink } from '../../base/io/streams/stream.ts'
 
 /** A request as parsed from the forwarded bytes. */
 export interface RecordedRequest {

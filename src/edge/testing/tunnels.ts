@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
-import { hostOf } from '../../base/hostport.ts'
-import { newId } from '../../base/id.ts'
-import { SocketStream } from '../../base/io/socket-stream.ts'
+import { SocketStream } from '../../base/io/sockets/socket-stream.ts'
+import { hostOf } from '../../base/values/hostport.ts'
+import { newId } from '../../base/values/id.ts'
 import { kubernetesScope } from '../../naming/index.ts'
 import type { ClientInfo, EndpointOptions, InternalAddress, Tunnel, TunnelLookup } from '../tunnels.ts'
 

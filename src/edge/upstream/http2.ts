@@ -5,11 +5,11 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2'
-import { hasResponseBody } from '../../base/http1-framing.ts'
-import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
-import type { ByteStream } from '../../base/io/stream.ts'
-import { StreamDuplex } from '../../base/io/stream-duplex.ts'
-import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import { hasResponseBody } from '../../base/http/http1-framing.ts'
+import { noteExternalGarbage } from '../../base/io/memory/gc-pressure.ts'
+import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
+import type { ByteStream } from '../../base/io/streams/stream.ts'
+import { StreamDuplex } from '../../base/io/streams/stream-duplex.ts'
 import type { UpstreamTarget } from '../backend.ts'
 import type { Core } from '../core.ts'
 import { retry } from '../dispatch.ts'

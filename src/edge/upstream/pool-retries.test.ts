@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startHttp, startTcp } from '../../../test/support/local-server.ts'
-import { type ByteStream, silentSink } from '../../base/io/stream.ts'
+import { type ByteStream, silentSink } from '../../base/io/streams/stream.ts'
 import { ConnectionLost } from '../../sessions/index.ts'
 import { sendHttp } from '../testing/client.ts'
 import { startEdge } from '../testing/edge.ts'

@@ -1,4 +1,4 @@
-import type { ByteStream } from '../../base/io/stream.ts'
+import type { ByteStream } from '../../base/io/streams/stream.ts'
 import type { UpstreamTarget } from '../backend.ts'
 import type { Core } from '../core.ts'
 import { edgeError } from '../errors.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import type { EventDestination, StoredRecord } from '../../resources/index.ts'
 
 /** One event for one destination; every attempt sends the same bytes. */

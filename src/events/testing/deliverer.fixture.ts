@@ -1,5 +1,5 @@
-import { silentLog } from '../../base/log.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
+import { silentLog } from '../../base/process/log.ts'
 import { IpPolicy } from '../../resources/index.ts'
 import { openStore } from '../../store/index.ts'
 import { createEvents } from '../index.ts'

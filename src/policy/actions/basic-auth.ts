@@ -1,4 +1,4 @@
-import { isQuotable } from '../../base/quoted-string.ts'
+import { isQuotable } from '../../base/http/quoted-string.ts'
 import { BOOL, STRING } from '../cel/types.ts'
 import { described, flag, listOf, object, strictTemplate, text, withDefault } from '../config.ts'
 import { plain } from '../variables/shape.ts'

@@ -1,5 +1,5 @@
-import { HTTP_PROTOS, parseInternalUrl, RAW_PROTOS } from '../../base/endpoint-url.ts'
-import { errorMessage } from '../../base/error-message.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { HTTP_PROTOS, parseInternalUrl, RAW_PROTOS } from '../../base/values/endpoint-url.ts'
 import { STRING } from '../cel/types.ts'
 import {
   choice,

@@ -1,4 +1,4 @@
-import { JWS_ALGORITHMS } from '../../base/jws-algorithms.ts'
+import { JWS_ALGORITHMS } from '../../base/values/jws-algorithms.ts'
 import { DYN, listOf as listType, mapOf as mapType, STRING } from '../cel/types.ts'
 import { choice, described, listOf, object, optional, strictTemplate, withDefault } from '../config.ts'
 import { literalTemplate } from '../template.ts'

@@ -1,5 +1,5 @@
-import { parseDomain } from '../../base/domain.ts'
-import { errorMessage } from '../../base/error-message.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { parseDomain } from '../../base/values/domain.ts'
 import {
   MAX_REFRESH_SECONDS,
   metadataError,

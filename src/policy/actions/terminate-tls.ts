@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { pemBlocks } from '../../base/pem-blocks.ts'
+import { pemBlocks } from '../../base/text/pem-blocks.ts'
 import { Environment } from '../cel/environment.ts'
 import { listOf as listType, STRING } from '../cel/types.ts'
 import { type ConfigField, choice, described, listOf, object, optional, strictTemplate } from '../config.ts'

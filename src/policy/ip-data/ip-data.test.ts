@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Data, writeMmdb } from '../../../test/support/mmdb-writer.ts'
-import { parseAddress } from '../../base/cidr.ts'
+import { parseAddress } from '../../base/values/cidr.ts'
 import type { ConnectionSource } from '../activation.ts'
 import { Budget } from '../cel/budget.ts'
 import { compile } from '../cel/compile.ts'

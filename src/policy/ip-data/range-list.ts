@@ -1,5 +1,5 @@
-import { parseAddress, parseCidr } from '../../base/cidr.ts'
-import { errorMessage } from '../../base/error-message.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { parseAddress, parseCidr } from '../../base/values/cidr.ts'
 
 /** A line of a list cannot be read. */
 export class RangeListError extends Error {

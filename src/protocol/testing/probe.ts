@@ -1,5 +1,5 @@
 import { eventually } from '../../../test/support/eventually.ts'
-import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
+import type { ByteStream, StreamSink } from '../../base/io/streams/stream.ts'
 
 /** A sink that records its calls and lets a test wait for them. */
 export class Probe implements StreamSink {

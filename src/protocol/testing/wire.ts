@@ -1,7 +1,7 @@
 import { type Duplex, duplexPair } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { MuxSession } from '../mux-session.ts'
 import type { MuxStream } from '../mux-stream.ts'
 import { Probe } from './probe.ts'

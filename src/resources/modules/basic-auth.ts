@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { isQuotable } from '../../base/quoted-string.ts'
+import { isQuotable } from '../../base/http/quoted-string.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, optionalText } from '../option.ts'
 import { choice, described, flag, InvalidValue, text } from '../value.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { trimOws } from '../../base/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
 import { HEADER_NAME, headerName, headerValue } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../option.ts'

@@ -1,5 +1,5 @@
-import { errorMessage } from '../../base/error-message.ts'
-import { scanXml, type XmlElement, type XmlLimits } from '../../base/xml-scan.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { scanXml, type XmlElement, type XmlLimits } from '../../base/text/xml-scan.ts'
 
 const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata'
 

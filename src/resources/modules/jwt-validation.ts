@@ -1,4 +1,4 @@
-import { JWS_ALGORITHMS } from '../../base/jws-algorithms.ts'
+import { JWS_ALGORITHMS } from '../../base/values/jws-algorithms.ts'
 import { httpUrl } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { choice, described, list, nonEmpty, object, required, text } from '../value.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { errorMessage } from '../../base/error-message.ts'
-import { compileAnyOf, compileLinearRegex } from '../../base/linear-pattern.ts'
+import { compileAnyOf, compileLinearRegex } from '../../base/pattern/linear-pattern.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, optionalTexts } from '../option.ts'
 import { described, InvalidValue, list, text } from '../value.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../base/clock.ts'
+import { systemClock } from '../../base/values/clock.ts'
 import { ResolverError } from '../../certs/index.ts'
 import { type CheckedSettings, checkNetwork, checkSetup, formatResults, type SystemProbes } from './check.ts'
 

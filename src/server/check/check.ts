@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { isIPv4 } from 'node:net'
-import { type Clock, formatTimestamp } from '../../base/clock.ts'
-import { isWithin } from '../../base/domain.ts'
 import { isPublicAddress } from '../../base/outbound/public-address.ts'
 import {
   EXPIRY_WARNING_MS,

@@ -15,7 +15,7 @@ import {
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { IS_EXECUTABLE } from '../../base/program-files.ts'
+import { IS_EXECUTABLE } from '../../base/process/program-files.ts'
 import { VERSION } from '../../base/version.ts'
 import {
   digestOf,

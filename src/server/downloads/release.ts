@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { CommandFailure } from '../../base/command-line.ts'
-import { describeFileError } from '../../base/file-error.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
 
 /** A release in a directory: what `npm run release` makes of it, or the server of its own executable. */
 export interface OfferedRelease {

@@ -1,9 +1,9 @@
 import { networkInterfaces } from 'node:os'
 import { createInterface } from 'node:readline/promises'
-import { CommandFailure } from '../../base/command-line.ts'
-import { errorMessage } from '../../base/error-message.ts'
-import { isLocalDomain } from '../../base/local-domain.ts'
 import { isPublicAddress } from '../../base/outbound/public-address.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { isLocalDomain } from '../../base/values/local-domain.ts'
 import { environmentVariable, readSettings, type ServerSettings } from '../settings.ts'
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'

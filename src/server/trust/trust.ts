@@ -3,8 +3,8 @@ import { X509Certificate } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
-import { CommandFailure } from '../../base/command-line.ts'
-import { recordTrust } from '../../base/trusted-root.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { recordTrust } from '../../base/process/trusted-root.ts'
 import {
   type CommandLine,
   detectStores,

@@ -1,4 +1,4 @@
-import { CommandFailure } from '../../base/command-line.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
 import { storeNodeId } from '../node-id.ts'
 import type { Parts } from '../wiring/start-order.ts'
 import { isStandalone } from '../wiring/traffic.ts'

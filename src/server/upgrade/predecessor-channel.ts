@@ -1,5 +1,5 @@
 import { type AddressInfo, Server } from 'node:net'
-import type { Predecessor } from '../../base/io/listeners.ts'
+import type { Predecessor } from '../../base/io/sockets/listeners.ts'
 import type { WorkerAddresses } from '../workers/messages.ts'
 import type { ListenerAnswer, ListenerQuestion, ListenerRequest } from './messages.ts'
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { CommandFailure } from '../../base/command-line.ts'
-import { describeFileError } from '../../base/file-error.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
 
 const run = promisify(execFile)
 const NOTIFY_TIMEOUT_MS = 60_000

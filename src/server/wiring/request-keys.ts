@@ -1,4 +1,4 @@
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { createSelfSigned, type KeyedCertificate } from '../../certs/index.ts'
 import type { Store } from '../../store/index.ts'
 

@@ -1,6 +1,6 @@
 import { CREDENTIAL_KINDS, createCredentialWatch } from '../../auth/index.ts'
-import { formatTimestamp } from '../../base/clock.ts'
-import { joinHostPort } from '../../base/hostport.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
+import { joinHostPort } from '../../base/values/hostport.ts'
 import { DesiredPorts } from '../../edge/index.ts'
 import { followReservations, RESERVING_KINDS } from '../../naming/index.ts'
 import { Endpoint } from '../../resources/index.ts'

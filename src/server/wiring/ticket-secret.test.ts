@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
-import { silentLog } from '../../base/log.ts'
+import { silentLog } from '../../base/process/log.ts'
 import { type DurableStore, openStore } from '../../store/index.ts'
 import { followTicketSecret } from './ticket-secret.ts'
 

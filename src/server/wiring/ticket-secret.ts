@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
-import { Secret } from '../../base/secret.ts'
+import type { Logger } from '../../base/process/log.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import { Secret } from '../../base/values/secret.ts'
 import type { Store } from '../../store/index.ts'
 import { loadOrCreateSecret } from './foundation.ts'
 

@@ -1,5 +1,5 @@
-import { CommandFailure } from '../../base/command-line.ts'
-import { joinHostPort, parseHostPort } from '../../base/hostport.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { joinHostPort, parseHostPort } from '../../base/values/hostport.ts'
 import type { ListenerAddress } from '../setting-values.ts'
 import type { RoleName, ServerSettings } from '../settings.ts'
 import type { WorkerAddresses } from './messages.ts'

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { HangDetector, type HangDetectorOptions } from '../../base/hang-detector.ts'
-import { startProcess } from '../../base/start-process.ts'
+import { HangDetector, type HangDetectorOptions } from '../../base/process/hang-detector.ts'
+import { startProcess } from '../../base/process/start-process.ts'
 import type { RateLease, RateLeaseRequest } from '../../edge/index.ts'
 import type { ListenerAnswer, ListenerQuestion } from '../upgrade/messages.ts'
 import type {

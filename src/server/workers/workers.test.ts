@@ -14,7 +14,7 @@ import { type ServerProcess, startServerProcess } from '../../../test/support/se
 import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { startUpgrade } from '../../../test/support/upgrade.ts'
 import { findWorker, processTitle } from '../../../test/support/worker-processes.ts'
-import { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/values/secret.ts'
 import { sendHttps } from '../../edge/testing/client.ts'
 import { connectAgentSession } from '../../protocol/index.ts'
 import { agentIdentity } from '../../sessions/testing/platform.ts'

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { fanOut, type OnReceiverError } from '../../base/fan-out.ts'
+import { fanOut, type OnReceiverError } from '../../base/limits/fan-out.ts'
 import type { WindowGrowth } from '../../protocol/index.ts'
 import { TunnelBusy } from '../tunnel.ts'
 import { CHANNEL_WINDOW_BYTES, type ChannelTransport, ForwardedChannel } from './forwarded-channel.ts'

@@ -1,4 +1,4 @@
-import { joinHostPort } from '../../base/hostport.ts'
+import { joinHostPort } from '../../base/values/hostport.ts'
 import type { BindRequest, LabelRequest } from '../../protocol/index.ts'
 import type { PublicAddress } from '../public-address.ts'
 import type { SshCommand } from './command-line.ts'

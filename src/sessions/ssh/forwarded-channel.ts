@@ -1,6 +1,6 @@
-import { ByteQueue } from '../../base/io/byte-queue.ts'
-import { detachBackingStore } from '../../base/io/detach-buffer.ts'
-import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
+import { detachBackingStore } from '../../base/io/memory/detach-buffer.ts'
+import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
+import { type ByteStream, type StreamSink, silentSink } from '../../base/io/streams/stream.ts'
 import { WINDOW, type WindowGrowth, WindowPace } from '../../protocol/index.ts'
 
 /** The initial receive window: what the SSH client may send ahead of `consumed` (P16). */

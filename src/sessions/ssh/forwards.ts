@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { joinHostPort } from '../../base/hostport.ts'
+import { joinHostPort } from '../../base/values/hostport.ts'
 import { ProtocolError, RETRYABLE_ERRORS } from '../../protocol/index.ts'
 import { hasEndpoint, type LiveTunnel } from '../live-tunnel.ts'
 import type { Screen } from './screen.ts'

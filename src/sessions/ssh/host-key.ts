@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { pemBlocks } from '../../base/pem-blocks.ts'
-import type { Secret } from '../../base/secret.ts'
+import { pemBlocks } from '../../base/text/pem-blocks.ts'
+import type { Secret } from '../../base/values/secret.ts'
 import { type HostKey, type IncomingClient, setSignatureAlgorithm } from './ssh2.ts'
 import { encodeStrings } from './wire.ts'
 

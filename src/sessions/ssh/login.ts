@@ -1,5 +1,5 @@
 import type { TunnelPrincipal } from '../../auth/index.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Logger } from '../../base/process/log.ts'
 import { isKeyAccepted } from './algorithms.ts'
 import { type AuthContext, verifySignature } from './ssh2.ts'
 

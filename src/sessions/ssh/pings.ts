@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import { RoundTrip } from '../../base/io/round-trip.ts'
+import { RoundTrip } from '../../base/io/sockets/round-trip.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { type IncomingClient, onRequestReply, pingClient } from './ssh2.ts'
 
 /** A client that leaves more pings than this unanswered has no round-trip time. */

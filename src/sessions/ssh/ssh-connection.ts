@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { type Acl, compileAcl, type TunnelPrincipal } from '../../auth/index.ts'
-import type { Clock } from '../../base/clock.ts'
-import { errorMessage } from '../../base/error-message.ts'
-import { fanOut } from '../../base/fan-out.ts'
-import { newId } from '../../base/id.ts'
-import type { SocketEnds } from '../../base/io/socket-ends.ts'
-import type { WindowBudget } from '../../base/io/window-budget.ts'
+import type { WindowBudget } from '../../base/io/memory/window-budget.ts'
+import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
+import { fanOut } from '../../base/limits/fan-out.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import { newId } from '../../base/values/id.ts'
 import {
   MAX_WINDOW,
   ProtocolError,

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import { systemClock } from '../../base/clock.ts'
-import type { SocketEnds } from '../../base/io/socket-ends.ts'
-import { WindowBudget } from '../../base/io/window-budget.ts'
+import { WindowBudget } from '../../base/io/memory/window-budget.ts'
+import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
+import { systemClock } from '../../base/values/clock.ts'
 import { AuthThrottle, type AuthThrottleSettings, SSH_AUTH_THROTTLE } from '../auth-throttle.ts'
 import {
   type Gateway,

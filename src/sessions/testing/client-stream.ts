@@ -1,4 +1,4 @@
-import type { ByteStream } from '../../base/io/stream.ts'
+import type { ByteStream } from '../../base/io/streams/stream.ts'
 import type { ClientInfo, TunnelLookup } from '../tunnel.ts'
 
 /** A client of an HTTPS endpoint. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createRandom } from '../../../test/support/random.ts'
-import { newId } from '../../base/id.ts'
+import { newId } from '../../base/values/id.ts'
 import type { DurableStore } from '../durable-store.ts'
 import type { Row } from '../store.ts'
 import { ACCOUNT, draft, put, recorder, type StoreContract, write } from './fixtures.ts'

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
-import type { Clock } from '../../base/clock.ts'
-import { newId } from '../../base/id.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import { newId } from '../../base/values/id.ts'
 import type { DurableStore } from '../durable-store.ts'
 import type { AuditEntry, Draft, Follower, Row, Transaction } from '../store.ts'
 

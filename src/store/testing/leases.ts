@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { eventually } from '../../../test/support/eventually.ts'
-import { systemClock } from '../../base/clock.ts'
+import { systemClock } from '../../base/values/clock.ts'
 import { LeaseLost } from '../store.ts'
 import { draft, entry, type StoreContract } from './fixtures.ts'
 

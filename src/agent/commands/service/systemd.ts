@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { IS_EXECUTABLE } from '../../../base/program-files.ts'
+import { IS_EXECUTABLE } from '../../../base/process/program-files.ts'
 import { BASE_ROOT } from '../../../base/version.ts'
 import type { ServiceCommand, ServiceManager, ServiceSystem } from './manager.ts'
 

@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../../../base/clock.ts'
+import { formatTimestamp } from '../../../base/values/clock.ts'
 import { ApplicationSession, ApplicationUser, type Resource } from '../../../resources/index.ts'
 import type { ApplicationSessionRow, ApplicationUserRow } from '../../../store/index.ts'
 import type { ApiCall } from '../../call.ts'

@@ -1,5 +1,5 @@
-import { formatTimestamp } from '../../../base/clock.ts'
-import { Secret } from '../../../base/secret.ts'
+import { formatTimestamp } from '../../../base/values/clock.ts'
+import { Secret } from '../../../base/values/secret.ts'
 import {
   CertificateProblem,
   createSshAuthority,

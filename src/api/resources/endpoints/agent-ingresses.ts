@@ -1,4 +1,4 @@
-import { isWithin } from '../../../base/domain.ts'
+import { isWithin } from '../../../base/values/domain.ts'
 import { isPlatformName } from '../../../naming/index.ts'
 import { AgentIngress } from '../../../resources/index.ts'
 import { crud } from '../../crud/crud.ts'

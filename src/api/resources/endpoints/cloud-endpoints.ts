@@ -1,4 +1,5 @@
-import { isWithin, reverseLabels } from '../../../base/domain.ts'
+import { errorMessage } from '../../../base/text/error-message.ts'
+import { isWithin, reverseLabels } from '../../../base/values/domain.ts'
 import {
   DEFAULT_PORTS,
   isInternalName,
@@ -6,9 +7,8 @@ import {
   parseEndpointUrl,
   parseInternalUrl,
   parseKubernetesUrl,
-} from '../../../base/endpoint-url.ts'
-import { errorMessage } from '../../../base/error-message.ts'
-import { joinHostPort } from '../../../base/hostport.ts'
+} from '../../../base/values/endpoint-url.ts'
+import { joinHostPort } from '../../../base/values/hostport.ts'
 import { endpointAddress, findReservation } from '../../../naming/index.ts'
 import { Endpoint, type StoredRecord } from '../../../resources/index.ts'
 import type { ApiCall, CommitContext, WriteContext } from '../../call.ts'

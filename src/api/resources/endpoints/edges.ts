@@ -1,4 +1,4 @@
-import { hostOf } from '../../../base/hostport.ts'
+import { hostOf } from '../../../base/values/hostport.ts'
 import { findReservation } from '../../../naming/index.ts'
 import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../../../resources/index.ts'
 import type { Reader } from '../../../store/index.ts'

@@ -1,4 +1,4 @@
-import { compileRules, type IpRule, plainAddress } from '../../../base/ip-rules.ts'
+import { compileRules, type IpRule, plainAddress } from '../../../base/values/ip-rules.ts'
 import { IpPolicyRule, IpRestriction, type StoredRecord } from '../../../resources/index.ts'
 import type { Transaction } from '../../../store/index.ts'
 import type { ApiCall } from '../../call.ts'

@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../../../base/clock.ts'
+import { formatTimestamp } from '../../../base/values/clock.ts'
 import { KubernetesOperator, type StoredRecord } from '../../../resources/index.ts'
 import type { WriteContext } from '../../call.ts'
 import { changeTime } from '../../crud/change-time.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { formatTimestamp } from '../../../base/clock.ts'
-import { covers, isWithin, reverseLabels } from '../../../base/domain.ts'
-import { hostOf } from '../../../base/hostport.ts'
+import { formatTimestamp } from '../../../base/values/clock.ts'
+import { covers, isWithin, reverseLabels } from '../../../base/values/domain.ts'
+import { hostOf } from '../../../base/values/hostport.ts'
 import { AUTOMATIC_OFF, endManagement, IN_PROGRESS } from '../../../certs/index.ts'
 import {
   claimNameOf,

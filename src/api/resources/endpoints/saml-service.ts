@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { Secret } from '../../../base/secret.ts'
+import { Secret } from '../../../base/values/secret.ts'
 import { createSelfSigned, type KeyedCertificate, renewSelfSigned } from '../../../certs/index.ts'
 import {
   type EndpointConfiguration,

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { type Answer, type DecodedPacket, decode, encode } from 'dns-packet'
-import { errorMessage } from '../../../base/error-message.ts'
-import { parseHostPort } from '../../../base/hostport.ts'
-import { exchangeMessage } from '../../../base/io/length-prefixed.ts'
+import { exchangeMessage } from '../../../base/io/streams/length-prefixed.ts'
 import { createDial } from '../../../base/outbound/guarded-dial.ts'
+import { errorMessage } from '../../../base/text/error-message.ts'
+import { parseHostPort } from '../../../base/values/hostport.ts'
 import {
   CHALLENGE_TTL,
   DnsProviderError,

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../../base/error-message.ts'
+import { errorMessage } from '../../../base/text/error-message.ts'
 import { callApi, type ProviderCall } from './api-call.ts'
 import {
   CHALLENGE_TTL,

@@ -1,4 +1,4 @@
-import { parseHostPort } from '../../../base/hostport.ts'
+import { parseHostPort } from '../../../base/values/hostport.ts'
 import type { Activation, Template } from '../../../policy/index.ts'
 import { isFieldValue } from '../../message/ascii.ts'
 import type { HeaderFields } from '../../message/fields.ts'

@@ -1,5 +1,5 @@
-import { type ChargeSteps, createSearchBudget, SearchTooLong } from '../../../base/linear-pattern.ts'
-import { trimOws } from '../../../base/optional-white-space.ts'
+import { trimOws } from '../../../base/http/optional-white-space.ts'
+import { type ChargeSteps, createSearchBudget, SearchTooLong } from '../../../base/pattern/linear-pattern.ts'
 import { fromJson, type PatternTemplate, type Template } from '../../../policy/index.ts'
 import { holdBody, replaceHeldBody } from '../../held-body.ts'
 import { HeaderFields } from '../../message/fields.ts'

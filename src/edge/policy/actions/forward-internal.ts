@@ -1,5 +1,10 @@
-import { type EndpointProto, HTTP_PROTOS, parseInternalUrl, RAW_PROTOS } from '../../../base/endpoint-url.ts'
-import { errorMessage } from '../../../base/error-message.ts'
+import { errorMessage } from '../../../base/text/error-message.ts'
+import {
+  type EndpointProto,
+  HTTP_PROTOS,
+  parseInternalUrl,
+  RAW_PROTOS,
+} from '../../../base/values/endpoint-url.ts'
 import { type Activation, EvaluationError, type Template } from '../../../policy/index.ts'
 import { forwardTo } from '../../dispatch.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-import { newId } from '../../../base/id.ts'
+import { newId } from '../../../base/values/id.ts'
 import {
   type ActionResult,
   EvaluationError,

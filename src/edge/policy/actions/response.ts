@@ -1,4 +1,4 @@
-import { isJson } from '../../../base/is-json.ts'
+import { isJson } from '../../../base/text/is-json.ts'
 import type { Activation, Template } from '../../../policy/index.ts'
 import { fieldLine } from '../../message/own-fields.ts'
 import { MAX_RESPONSE_HEAD_BYTES } from '../../message/response-head.ts'

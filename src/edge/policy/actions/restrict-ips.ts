@@ -1,5 +1,5 @@
-import { parseAddress, parseCidr } from '../../../base/cidr.ts'
-import { type AddressFilter, compileRules, type IpRule } from '../../../base/ip-rules.ts'
+import { parseAddress, parseCidr } from '../../../base/values/cidr.ts'
+import { type AddressFilter, compileRules, type IpRule } from '../../../base/values/ip-rules.ts'
 import { type Activation, EvaluationError, type Template } from '../../../policy/index.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'
 import type { PolicyContext } from '../context.ts'

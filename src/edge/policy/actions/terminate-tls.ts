@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { errorMessage } from '../../../base/error-message.ts'
+import { errorMessage } from '../../../base/text/error-message.ts'
 import { readTls } from '../../../policy/index.ts'
 import { readAuthorities } from '../../modules/authorities.ts'
 import type { TlsSettings } from '../../tls-policy.ts'

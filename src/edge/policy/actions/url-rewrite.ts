@@ -1,4 +1,4 @@
-import { parseHostPort } from '../../../base/hostport.ts'
+import { parseHostPort } from '../../../base/values/hostport.ts'
 import { TARGET_CHARS } from '../../message/ascii.ts'
 import { MAX_TARGET_BYTES } from '../../message/request-head.ts'
 import { requirePath } from '../../target-path.ts'

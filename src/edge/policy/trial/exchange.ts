@@ -1,4 +1,4 @@
-import type { ByteSource } from '../../../base/io/coalescing-writer.ts'
+import type { ByteSource } from '../../../base/io/streams/coalescing-writer.ts'
 import type { ClientConnection } from '../../connection.ts'
 import { createDetachedCore } from '../../detached-core.ts'
 import { Exchange } from '../../exchange.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { escapeHtml } from '../../../../base/html.ts'
+import { escapeHtml } from '../../../../base/http/html.ts'
 import './error-page-preview.css'
 
 /** Waits until typing pauses. */

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import { composeExample } from '../../../../base/schema-fields.ts'
+import { composeExample } from '../../../../base/values/schema-fields.ts'
 import { ScrollRegion } from '../../../shared/scroll-region.tsx'
 import { errorMessage, type RawResponse, sendRaw } from '../../api.ts'
 import type { ApiCall } from '../../equivalent.ts'

@@ -1,6 +1,6 @@
 import './reference.css'
 import { Fragment, type ReactNode } from 'react'
-import { composeExample, type FieldRow, listFields } from '../../../../base/schema-fields.ts'
+import { composeExample, type FieldRow, listFields } from '../../../../base/values/schema-fields.ts'
 import { ScrollRegion } from '../../../shared/scroll-region.tsx'
 import { choiceLabel } from '../../form/labels.ts'
 import {
