@@ -37,6 +37,15 @@ export interface NameSpans {
   readonly cooldownMs: number
 }
 
+/** The names to check: `names`, and all names that begin with `prefix`. */
+export interface NameUseQuery {
+  readonly names?: readonly string[]
+  readonly prefix?: string
+  /** Also the names that the account itself holds. */
+  readonly includeHeld?: boolean
+  readonly limit: number
+}
+
 export type NameClaimOutcome =
   | { readonly granted: true; readonly fence: number }
   /** `held`: online in these sessions. `in_grace`: in the grace period of another credential. `cooldown`: of another account. */

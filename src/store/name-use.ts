@@ -1,4 +1,4 @@
-import type { NameListener, NameSpans } from './name-claim-rules.ts'
+import type { NameListener, NameSpans, NameUseQuery } from './name-claim-rules.ts'
 import type { Dialect, Sql } from './sql.ts'
 
 /** The columns of the table `name_claims`. */
@@ -19,15 +19,6 @@ export const CLAIM_COLUMNS = [
   'kept',
 ]
 export const CLAIM_LIST = CLAIM_COLUMNS.join(', ')
-
-/** The names to check: `names`, and all names that begin with `prefix`. */
-export interface NameUseQuery {
-  readonly names?: readonly string[]
-  readonly prefix?: string
-  /** Also the names that the account itself holds. */
-  readonly includeHeld?: boolean
-  readonly limit: number
-}
 
 /** The names that another account holds, or that are in its grace period or cooldown. */
 export async function namesUsedByOthers(

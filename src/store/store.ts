@@ -1,6 +1,5 @@
 import type { ResourceKind, resources, StoredRecord } from '../resources/index.ts'
-import type { NameListener, NameSpans } from './name-claim-rules.ts'
-import type { NameUseQuery } from './name-use.ts'
+import type { NameListener, NameSpans, NameUseQuery } from './name-claim-rules.ts'
 
 /** The record of a kind: that of its resource, or for other kinds whatever their owner stores. */
 export type RecordOfKind<K extends string> = K extends ResourceKind

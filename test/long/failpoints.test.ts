@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, '..', '..')
 /** All failpoints of the store. */
 async function findFailpoints(): Promise<string[]> {
   const names = new Set<string>()
-  for await (const file of glob('src/store/*.ts', { cwd: root }))
+  for await (const file of glob('src/store/**/*.ts', { cwd: root }))
     for (const [, name] of (await readFile(join(root, file), 'utf8')).matchAll(/failpoint\('([^']+)'\)/g))
       names.add(name!)
   return [...names].sort()
