@@ -127,6 +127,20 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       resources: ['.', 'crud'],
     },
   },
+  store: {
+    doors: ['index.ts', 'durable-store.ts'],
+    folders: {
+      '.': [],
+      engine: ['.'],
+      'engine/sqlite': ['.', 'engine'],
+      seal: ['engine'],
+      write: ['.', 'engine', 'seal'],
+      feed: ['.', 'engine', 'seal', 'write'],
+      tables: ['durable-store.ts', '.', 'engine', 'write'],
+      copy: ['durable-store.ts', '.', 'engine', 'engine/sqlite', 'write', 'tables'],
+      backup: ['durable-store.ts', 'engine', 'engine/sqlite', 'seal', 'write', 'copy'],
+    },
+  },
 }
 
 /** Files that import each other, types included, with the reason. Nothing else may. */

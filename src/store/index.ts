@@ -9,28 +9,44 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../base/process/log.ts'
 import type { Clock } from '../base/values/clock.ts'
+import { FALLBACK_COPY_FILE, FallbackCopy } from './copy/fallback-copy.ts'
+import { DatabaseDamaged, findLoss } from './copy/sqlite-damage.ts'
 import { createDurableStore, type DurableStore } from './durable-store.ts'
-import { FALLBACK_COPY_FILE, FallbackCopy } from './fallback-copy.ts'
-import { highWaterMarkFile } from './high-water-mark.ts'
-import { HistoryWatch } from './history.ts'
-import { type Migrator, migrate, requireCompatibleSchema } from './migrations.ts'
-import { MAX_READERS, PostgresEngine } from './postgres.ts'
-import { ReconnectingEngine } from './reconnecting-engine.ts'
-import { migrations } from './schema.ts'
-import type { Engine, Query } from './sql.ts'
-import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
-import { DatabaseDamaged, findLoss } from './sqlite-damage.ts'
+import { HistoryWatch } from './engine/history.ts'
+import { type Migrator, migrate, requireCompatibleSchema } from './engine/migrations.ts'
+import { MAX_READERS, PostgresEngine } from './engine/postgres.ts'
+import { ReconnectingEngine } from './engine/reconnecting-engine.ts'
+import { migrations } from './engine/schema.ts'
+import type { Engine, Query } from './engine/sql.ts'
+import { highWaterMarkFile } from './engine/sqlite/high-water-mark.ts'
+import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './engine/sqlite/sqlite.ts'
 import { StoreUnavailable } from './store.ts'
 
+export { backup, restore } from './backup/backup.ts'
+export { BackupError } from './backup/backup-digest.ts'
+export { rotateMasterKey } from './backup/rotate.ts'
+export { acceptLoss } from './copy/sqlite-damage.ts'
+export { createStalenessMonitor } from './copy/staleness-monitor.ts'
+export type { DurableStore } from './durable-store.ts'
+export { IncompatibleSchema, NewerSchema } from './engine/migrations.ts'
+export { type PostgresProbe, probePostgres } from './engine/probe-postgres.ts'
+export { DATABASE_FILE } from './engine/sqlite/sqlite.ts'
+export { UnsupportedDatabase } from './engine/unsupported-database.ts'
+export { collectRows } from './feed/feed.ts'
+export type {
+  NameClaimOutcome,
+  NameClaimRequest,
+  NameListener,
+  NameSpans,
+} from './name-claim-rules.ts'
+export { MasterKeyError } from './seal/master-key.ts'
+export * from './store.ts'
 export {
   type ApplicationSessionRow,
   type ApplicationUserRow,
   openApplicationSessions,
-} from './application-sessions.ts'
-export { backup, restore } from './backup.ts'
-export { BackupError } from './backup-digest.ts'
-export { type DashboardSession, openDashboardSessions } from './dashboard-sessions.ts'
-export type { DurableStore } from './durable-store.ts'
+} from './tables/application-sessions.ts'
+export { type DashboardSession, openDashboardSessions } from './tables/dashboard-sessions.ts'
 export {
   type DeadLetter,
   type EventQueue,
@@ -39,29 +55,13 @@ export {
   type QueuedEvent,
   type Settlement,
   type SinkState,
-} from './event-queue.ts'
-export { collectRows } from './feed.ts'
-export { type IpDataFile, type IpDataFiles, openIpDataFiles } from './ip-data-files.ts'
-export { openLoginRecords } from './login-records.ts'
-export { createLoginSync, type LoginSync } from './login-sync.ts'
-export { MasterKeyError } from './master-key.ts'
-export { IncompatibleSchema, NewerSchema } from './migrations.ts'
-export type {
-  NameClaimOutcome,
-  NameClaimRequest,
-  NameListener,
-  NameSpans,
-} from './name-claim-rules.ts'
-export { type NameClaimRows, openNameClaims } from './name-claims.ts'
-export { openNodes } from './nodes.ts'
-export { type PostgresProbe, probePostgres } from './probe-postgres.ts'
-export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
-export { rotateMasterKey } from './rotate.ts'
-export { DATABASE_FILE } from './sqlite.ts'
-export { acceptLoss } from './sqlite-damage.ts'
-export { createStalenessMonitor } from './staleness-monitor.ts'
-export * from './store.ts'
-export { UnsupportedDatabase } from './unsupported-database.ts'
+} from './tables/event-queue.ts'
+export { type IpDataFile, type IpDataFiles, openIpDataFiles } from './tables/ip-data-files.ts'
+export { openLoginRecords } from './tables/login-records.ts'
+export { createLoginSync, type LoginSync } from './tables/login-sync.ts'
+export { type NameClaimRows, openNameClaims } from './tables/name-claims.ts'
+export { openNodes } from './tables/nodes.ts'
+export { claimOf, draftOf, recordOf, withStoredSecrets } from './write/record.ts'
 
 export interface StoreOptions {
   /** `postgres://…` for PostgreSQL; otherwise SQLite in the data directory. */

@@ -15,7 +15,7 @@ import {
 } from '../../../test/support/samples.ts'
 import { recordVisitor } from '../../../test/support/visitors.ts'
 import { type Resource, resources } from '../../resources/index.ts'
-import type { Sql, SqlValue } from '../../store/sql.ts'
+import type { Sql, SqlValue } from '../../store/engine/sql.ts'
 import { operations } from '../all-operations.ts'
 import { routes } from '../all-routes.ts'
 

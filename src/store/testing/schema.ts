@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { NewerSchema } from '../migrations.ts'
-import { migrations } from '../schema.ts'
+import { NewerSchema } from '../engine/migrations.ts'
+import { migrations } from '../engine/schema.ts'
 import { ACCOUNT, draft, put, type StoreContract } from './fixtures.ts'
 
 /** Migrations and versions of the schema. */
@@ -42,7 +42,7 @@ export const schemaContract: StoreContract = {
     ]
 
     for (const [location, atVersion, statement] of kills) {
-      const script = fileURLToPath(new URL('../migration-victim.fixture.ts', import.meta.url))
+      const script = fileURLToPath(new URL('../engine/migration-victim.fixture.ts', import.meta.url))
       const child = spawn(process.execPath, [script, location, String(atVersion), String(statement)], {
         stdio: 'inherit',
       })

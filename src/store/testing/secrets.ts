@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { copyFileSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRandom } from '../../../test/support/random.ts'
-import { createMasterKeyFile, Keyring, MasterKeyError } from '../master-key.ts'
-import { addMasterKey, rotateMasterKey } from '../rotate.ts'
-import { UnsealError } from '../seal.ts'
+import { addMasterKey, rotateMasterKey } from '../backup/rotate.ts'
+import { createMasterKeyFile, Keyring, MasterKeyError } from '../seal/master-key.ts'
+import { UnsealError } from '../seal/seal.ts'
 import { ACCOUNT, draft, put, type StoreContract, write } from './fixtures.ts'
 
 /** Sealed values and the master key. */
