@@ -49,7 +49,7 @@ export async function runArguments(
       explain: async (...args) => (await loadPolicyCommands()).explainPolicy(...args),
       fromEdge: async (...args) => (await loadPolicyCommands()).printEdgePolicy(...args),
     },
-    loadRequestCheck: async () => (await import('./sessions/bind-request.ts')).checkRequest,
+    loadRequestCheck: async () => (await import('./sessions/bind/bind-request.ts')).checkRequest,
     explainErrors: async (topic) => (await import('./errors/index.ts')).explainErrors(topic),
     completion: async () => [
       ...(await (await loadApiClient()).apiCompletion()),

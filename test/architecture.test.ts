@@ -141,6 +141,17 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       backup: ['durable-store.ts', 'engine', 'engine/sqlite', 'seal', 'write', 'copy'],
     },
   },
+  sessions: {
+    doors: ['index.ts'],
+    folders: {
+      '.': [],
+      session: ['.'],
+      registry: ['.', 'session'],
+      bind: ['.', 'session', 'registry'],
+      gateway: ['.', 'session', 'registry', 'bind'],
+      ssh: ['.', 'session', 'registry', 'bind', 'gateway'],
+    },
+  },
 }
 
 /** Files that import each other, types included, with the reason. Nothing else may. */
@@ -150,8 +161,8 @@ const CYCLES: Readonly<Record<string, readonly string[]>> = {
     'src/protocol/mux-stream.ts',
   ],
   'A session has tunnels, and a tunnel opens streams on its session.': [
-    'src/sessions/live-session.ts',
-    'src/sessions/live-tunnel.ts',
+    'src/sessions/session/live-session.ts',
+    'src/sessions/session/live-tunnel.ts',
   ],
   'The contracts of the edge name each other: an exchange has a route, whose steps get an exchange.': [
     'src/edge/backend.ts',

@@ -11,7 +11,7 @@ import type { UpstreamTarget } from '../src/edge/backend.ts'
 import { DialledStream } from '../src/edge/backends/dialled-stream.ts'
 import { FallbackStream } from '../src/edge/backends/fallback-stream.ts'
 import type { ClientInfo } from '../src/edge/tunnels.ts'
-import { PendingStream } from '../src/sessions/pending-stream.ts'
+import { PendingStream } from '../src/sessions/session/pending-stream.ts'
 import { eventually } from './support/eventually.ts'
 
 /** Generous, for a busy machine. */

@@ -13,7 +13,7 @@ const SOURCES = [
   'src/api/reference/reference-page.ts',
   'src/dashboard/pages.ts',
   'src/edge/errors.ts',
-  'src/edge/login/*.ts',
+  'src/edge/login/**/*.ts',
   'src/edge/response.ts',
   'src/errors/pages.ts',
 ]

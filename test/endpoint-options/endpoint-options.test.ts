@@ -7,7 +7,7 @@ import { toTunnelSpec } from '../../src/agent/tunnels/spec.ts'
 import { compileEndpoint } from '../../src/edge/compile/endpoint-options.ts'
 import { modules } from '../../src/edge/modules/index.ts'
 import { type BindOpts, BindRequest } from '../../src/protocol/messages.ts'
-import { toEndpointOptions } from '../../src/sessions/endpoint-options.ts'
+import { toEndpointOptions } from '../../src/sessions/bind/endpoint-options.ts'
 import { parseCommand } from '../../src/sessions/ssh/command-line.ts'
 import type { EndpointOptions } from '../../src/sessions/tunnel.ts'
 

@@ -206,7 +206,7 @@ test('the compiler or a test names every place that a new module, backend or res
     const { toTunnelSpec } = await import('./src/agent/tunnels/spec.ts')
     const { decode } = await import('./src/protocol/decode.ts')
     const { BindOpts } = await import('./src/protocol/messages.ts')
-    const { toEndpointOptions } = await import('./src/sessions/endpoint-options.ts')
+    const { toEndpointOptions } = await import('./src/sessions/bind/endpoint-options.ts')
     const { parseCommand } = await import('./src/sessions/ssh/command-line.ts')
     const { operations } = await import('./src/api/all-operations.ts')
     const { edgeKinds } = await import('./src/edge/snapshot.ts')

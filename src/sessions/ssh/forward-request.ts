@@ -1,6 +1,6 @@
 import { joinHostPort } from '../../base/values/hostport.ts'
 import type { BindRequest, LabelRequest } from '../../protocol/index.ts'
-import type { PublicAddress } from '../public-address.ts'
+import type { PublicAddress } from '../bind/public-address.ts'
 import type { SshCommand } from './command-line.ts'
 import type { ForwardTarget } from './ssh2.ts'
 

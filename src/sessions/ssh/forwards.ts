@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { joinHostPort } from '../../base/values/hostport.ts'
 import { ProtocolError, RETRYABLE_ERRORS } from '../../protocol/index.ts'
-import { hasEndpoint, type LiveTunnel } from '../live-tunnel.ts'
+import { hasEndpoint, type LiveTunnel } from '../session/live-tunnel.ts'
 import type { Screen } from './screen.ts'
 import type { ForwardTarget } from './ssh2.ts'
 

@@ -14,17 +14,17 @@ import {
   proxyProtocolHeader,
   WindowGrowth,
 } from '../../protocol/index.ts'
-import type { Binder } from '../bind.ts'
+import type { Binder } from '../bind/bind.ts'
+import type { PublicAddress } from '../bind/public-address.ts'
+import type { Registry } from '../registry/registry.ts'
 import {
   type Command,
   type CommandOutcome,
   type LiveSession,
   PROBE_TIMEOUT_MS,
   type ProbeOutcome,
-} from '../live-session.ts'
-import type { LiveTunnel } from '../live-tunnel.ts'
-import type { PublicAddress } from '../public-address.ts'
-import type { Registry } from '../registry.ts'
+} from '../session/live-session.ts'
+import type { LiveTunnel } from '../session/live-tunnel.ts'
 import type { ClientInfo } from '../tunnel.ts'
 import { KEX, MACS, selectCiphers } from './algorithms.ts'
 import { Channels } from './channels.ts'

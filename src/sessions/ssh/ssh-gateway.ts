@@ -2,13 +2,13 @@ import type { Socket } from 'node:net'
 import { WindowBudget } from '../../base/io/memory/window-budget.ts'
 import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 import { systemClock } from '../../base/values/clock.ts'
-import { AuthThrottle, type AuthThrottleSettings, SSH_AUTH_THROTTLE } from '../auth-throttle.ts'
+import { AuthThrottle, type AuthThrottleSettings, SSH_AUTH_THROTTLE } from '../gateway/auth-throttle.ts'
 import {
   type Gateway,
   GatewayListener,
   type GatewayOptions,
   type UnauthenticatedLimits,
-} from '../gateway-listener.ts'
+} from '../gateway/gateway-listener.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 
 export interface SshGatewayOptions

@@ -1,0 +1,128 @@
+import { NameIndex } from '../../base/values/name-index.ts'
+import { type Turn, takeTurn } from '../../base/values/weighted-turns.ts'
+import type { EndpointAddress } from '../../naming/index.ts'
+import { LiveTunnel } from '../session/live-tunnel.ts'
+import type { InternalAddress, Tunnel } from '../tunnel.ts'
+
+/**
+ * An address: `<host>/<listener>`, the name first so that wildcards are found by it, or `tcp/<port>`. An internal one is
+ * `<host>/<scheme>:<port>@<scope>`, which no look-up of public traffic finds.
+ */
+export type BindingKey = string
+
+/** The key of an address. https and tls share a listener. */
+export function bindingKey(address: EndpointAddress): BindingKey {
+  if (address.internalTo !== undefined) return internalKey(address.internalTo, address)
+  if (address.proto === 'tcp') return `tcp/${address.port}`
+  return `${address.host}/${address.proto === 'http' ? 'http' : 'https'}`
+}
+
+const internalKey = (scope: string, { proto, host, port }: InternalAddress): BindingKey =>
+  `${host}/${proto}:${port}@${scope}`
+
+interface TunnelTurn extends Turn {
+  readonly tunnel: Tunnel
+}
+
+/** The tunnels bound at one address: one, or several pooled ones, selected by weight. */
+class BindingEntry {
+  #tunnels: readonly Tunnel[] = []
+  #turns: readonly TunnelTurn[] = []
+  #current: TunnelTurn | undefined
+
+  get tunnels(): readonly Tunnel[] {
+    return this.#tunnels
+  }
+
+  /** Tunnels of weight 0 are on standby: they have turns only where no other tunnel is. */
+  set tunnels(tunnels: readonly Tunnel[]) {
+    this.#tunnels = tunnels
+    const weighted = tunnels.filter(({ poolingWeight }) => poolingWeight > 0)
+    this.#turns =
+      weighted.length > 0
+        ? weighted.map((tunnel) => ({ tunnel, weight: tunnel.poolingWeight, credit: 0 }))
+        : tunnels.map((tunnel) => ({ tunnel, weight: 1, credit: 0 }))
+    this.#current = takeTurn(this.#turns)
+  }
+
+  /** The tunnel whose turn it is. */
+  get current(): Tunnel | undefined {
+    return this.#current?.tunnel
+  }
+
+  /** The same, and the next one has its turn afterwards. */
+  take(): Tunnel | undefined {
+    const tunnel = this.current
+    this.#current = takeTurn(this.#turns)
+    return tunnel
+  }
+}
+
+/** The tunnels bound at each public address. */
+export class BindingTable {
+  readonly #entries = new NameIndex<BindingEntry>()
+
+  /** The tunnels of agents at an address. */
+  get(key: BindingKey): readonly LiveTunnel[] {
+    return this.tunnelsAt(key).filter((tunnel) => tunnel instanceof LiveTunnel)
+  }
+
+  /** The cloud endpoints at an address. */
+  cloudEndpoints(key: BindingKey): readonly Tunnel[] {
+    return this.tunnelsAt(key).filter((tunnel) => !(tunnel instanceof LiveTunnel))
+  }
+
+  /** All tunnels at an address. */
+  tunnelsAt(key: BindingKey): readonly Tunnel[] {
+    return this.#entries.get(key)?.tunnels ?? []
+  }
+
+  add(key: BindingKey, tunnel: Tunnel): void {
+    const entry = this.#entries.get(key) ?? new BindingEntry()
+    entry.tunnels = [...entry.tunnels, tunnel]
+    this.#entries.set(key, entry)
+  }
+
+  remove(key: BindingKey, tunnel: Tunnel): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    entry.tunnels = entry.tunnels.filter((other) => other !== tunnel)
+    if (entry.tunnels.length === 0) this.#entries.delete(key)
+  }
+
+  /** Follows a change of the weights of tunnels at an address. */
+  reweigh(key: BindingKey): void {
+    const entry = this.#entries.get(key)
+    if (entry !== undefined) entry.tunnels = [...entry.tunnels]
+  }
+
+  findByHost(listener: 'http' | 'https', host: string): Tunnel | undefined {
+    return this.#entryOf(listener, host)?.current
+  }
+
+  takeByHost(listener: 'http' | 'https', host: string): Tunnel | undefined {
+    return this.#entryOf(listener, host)?.take()
+  }
+
+  /** The tunnel at an address inside an account or in its Kubernetes clusters. */
+  findInternal(scope: string, address: InternalAddress): Tunnel | undefined {
+    return this.#find(internalKey(scope, address))?.current
+  }
+
+  takeInternal(scope: string, address: InternalAddress): Tunnel | undefined {
+    return this.#find(internalKey(scope, address))?.take()
+  }
+
+  takeByPort(port: number): Tunnel | undefined {
+    return this.#entries.getExact(`tcp/${port}`)?.take()
+  }
+
+  /** The exact name, else the most specific wildcard. */
+  #entryOf(listener: 'http' | 'https', host: string): BindingEntry | undefined {
+    return this.#find(`${host}/${listener}`)
+  }
+
+  #find(key: BindingKey): BindingEntry | undefined {
+    return this.#entries.getExact(key) ?? this.#entries.matchWildcard(key)?.value
+  }
+}
