@@ -152,6 +152,22 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       ssh: ['.', 'session', 'registry', 'bind', 'gateway'],
     },
   },
+  server: {
+    doors: ['index.ts', 'parts.ts', 'worker-process.ts', 'hand-over.ts'],
+    folders: {
+      '.': ['settings', 'process'],
+      settings: [],
+      process: ['settings'],
+      upgrade: ['settings', 'process'],
+      workers: ['settings', 'process', 'upgrade'],
+      downloads: [],
+      wiring: ['.', 'settings', 'process', 'upgrade', 'workers', 'downloads'],
+      check: ['settings'],
+      trust: [],
+      setup: ['.', 'settings', 'downloads', 'check'],
+      commands: ['index.ts', '.', 'settings', 'process', 'upgrade', 'downloads', 'check', 'trust', 'setup'],
+    },
+  },
 }
 
 /** Files that import each other, types included, with the reason. Nothing else may. */

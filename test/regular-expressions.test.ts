@@ -28,7 +28,7 @@ const MEASURED: readonly string[] = [
 const DYNAMIC: Readonly<Record<string, string>> = {
   'src/base/pattern/linear-pattern-set.ts':
     'built from the name of a class, and matched against one character',
-  'src/server/settings.ts': 'built from constants, and matched against names in its own environment',
+  'src/server/settings/settings.ts': 'built from constants, and matched against names in its own environment',
   'src/api/http/error-responses.ts':
     'built from the paths of the API: [^/]+ between slashes, anchored at both ends',
 }

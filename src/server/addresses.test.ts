@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PlatformAddresses } from './addresses.ts'
-import { readSettings } from './settings.ts'
+import { readSettings } from './settings/settings.ts'
 
 /** What people are told when the listeners are bound to these addresses. */
 function publicAddresses(flags: readonly string[], agent: string, ssh: string | null = null) {

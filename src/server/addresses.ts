@@ -4,8 +4,8 @@ import { joinHostPort, parseHostPort, publicUrl } from '../base/values/hostport.
 import { isLocalDomain } from '../base/values/local-domain.ts'
 import { BINDING_INGRESS_LABEL } from '../naming/index.ts'
 import type { PublicAddress } from '../sessions/index.ts'
-import type { ListenerAddress } from './setting-values.ts'
-import type { PlatformHost, ServerSettings } from './settings.ts'
+import type { ListenerAddress } from './settings/setting-values.ts'
+import type { PlatformHost, ServerSettings } from './settings/settings.ts'
 
 /** The addresses of this server. Those of listeners are known once the listener is bound, which sets them. */
 export class PlatformAddresses implements PublicAddress {

@@ -9,18 +9,18 @@
 import { failpoint } from '../base/process/failpoint.ts'
 import type { Secret } from '../base/values/secret.ts'
 import { type CreatedAccount, createPasswordLink, createPasswords } from '../dashboard/index.ts'
-import type { ProcessListeners } from './agent-port.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
+import { completeUpgrade, createHandOver, takeOver } from './hand-over.ts'
 import { startParts, stopAfterFailure } from './parts.ts'
-import type { ServerLimits } from './server-limits.ts'
-import type { ServerSettings } from './settings.ts'
-import { completeUpgrade, createHandOver, takeOver } from './upgrade/hand-over.ts'
+import type { ProcessListeners } from './process/agent-port.ts'
+import type { ServerLimits } from './settings/server-limits.ts'
+import type { ServerSettings } from './settings/settings.ts'
 import type { RunningPredecessor } from './upgrade/predecessor.ts'
 import type { HandOver } from './upgrade/successor.ts'
 import type { Foundation } from './wiring/foundation.ts'
 import type { Parts } from './wiring/start-order.ts'
 
-export type { ServerLimits } from './server-limits.ts'
+export type { ServerLimits } from './settings/server-limits.ts'
 
 /** A running platform. */
 export interface RunningServer {

@@ -13,7 +13,7 @@ import {
   openIpData,
 } from '../policy/index.ts'
 import type { IpDataFile, IpDataFiles } from '../store/index.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import type { Lifecycle } from './process/lifecycle.ts'
 
 /** How often a process asks for changes. Imports are rare, and a list of names is read. */
 const POLL_MS = 15_000

@@ -4,7 +4,7 @@ import { CommandFailure } from '../base/process/command-line.ts'
 import { silentLog } from '../base/process/log.ts'
 import { systemClock } from '../base/values/clock.ts'
 import type { DurableStore } from '../store/index.ts'
-import { resolveMasterKeyFile, type ServerSettings } from './settings.ts'
+import { resolveMasterKeyFile, type ServerSettings } from './settings/settings.ts'
 
 /** Rejects a data directory without a database: only a start creates one. */
 export async function requireDatabase({ databaseUrl, dataDir }: ServerSettings): Promise<void> {

@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '../../src/agent/index.ts'
 import { startServer } from '../../src/server/index.ts'
-import { readSettings } from '../../src/server/settings.ts'
+import { readSettings } from '../../src/server/settings/settings.ts'
 import { createClient } from '../support/api.ts'
 import type { Credentials } from '../support/platform.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startServer } from '../../src/server/index.ts'
-import { readSettings } from '../../src/server/settings.ts'
+import { readSettings } from '../../src/server/settings/settings.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPlatform } from '../support/platform.ts'
 import { createTempDir } from '../support/temp-dir.ts'

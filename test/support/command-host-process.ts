@@ -67,8 +67,9 @@ async function runOnce({ args, env, stopAfter }: CommandRun): Promise<CommandRes
   process.removeAllListeners('SIGTERM').removeAllListeners('SIGINT')
   const run: RunState = { output: { stdout: '', stderr: '' }, stopAfter, ended: false }
   const commands = {
-    server: async (rest: string[]) => (await import('../../src/server/cli.ts')).runServer(rest),
-    serverCompletion: async () => (await import('../../src/server/completion.ts')).serverCompletion(),
+    server: async (rest: string[]) => (await import('../../src/server/commands/cli.ts')).runServer(rest),
+    serverCompletion: async () =>
+      (await import('../../src/server/commands/completion.ts')).serverCompletion(),
   }
   try {
     const code = await current.run(run, () => runArguments(args, commands))

@@ -9,7 +9,7 @@ import {
 } from '../../certs/index.ts'
 import { type DirectResponse, nameServerNames } from '../../dns/index.ts'
 import type { PostgresProbe } from '../../store/index.ts'
-import type { ServerSettings } from '../settings.ts'
+import type { ServerSettings } from '../settings/settings.ts'
 
 /** The result of one check of the path from a visitor to this server, with a remedy if it failed. */
 export interface CheckResult {

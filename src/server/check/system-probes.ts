@@ -6,8 +6,8 @@ import { silentLog } from '../../base/process/log.ts'
 import { systemClock } from '../../base/values/clock.ts'
 import { ChallengeRecords, createResolver, readCertificateFiles } from '../../certs/index.ts'
 import { nameServerNames, queryServer } from '../../dns/index.ts'
-import { configureDnsProvider } from '../dns-provider.ts'
-import { certificatePaths, type ServerSettings } from '../settings.ts'
+import { configureDnsProvider } from '../settings/dns-provider.ts'
+import { certificatePaths, type ServerSettings } from '../settings/settings.ts'
 import { type CheckedSettings, type CheckResult, checkDatabase, checkNetwork, checkSetup } from './check.ts'
 
 type ProbedSettings = CheckedSettings &

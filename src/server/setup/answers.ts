@@ -4,7 +4,7 @@ import { isPublicAddress } from '../../base/outbound/public-address.ts'
 import { CommandFailure } from '../../base/process/command-line.ts'
 import { errorMessage } from '../../base/text/error-message.ts'
 import { isLocalDomain } from '../../base/values/local-domain.ts'
-import { environmentVariable, readSettings, type ServerSettings } from '../settings.ts'
+import { environmentVariable, readSettings, type ServerSettings } from '../settings/settings.ts'
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 export const DEFAULT_DATA_DIR = '/var/lib/adit'

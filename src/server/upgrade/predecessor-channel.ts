@@ -1,7 +1,7 @@
 import { type AddressInfo, Server } from 'node:net'
 import type { Predecessor } from '../../base/io/sockets/listeners.ts'
-import type { WorkerAddresses } from '../workers/messages.ts'
-import type { ListenerAnswer, ListenerQuestion, ListenerRequest } from './messages.ts'
+import type { ListenerAnswer, ListenerQuestion, ListenerRequest } from '../process/upgrade-messages.ts'
+import type { WorkerAddresses } from '../process/worker-messages.ts'
 
 interface Answer {
   readonly address: AddressInfo | undefined

@@ -1,5 +1,5 @@
 import { VERSION } from '../../base/version.ts'
-import type { ListenerAnswer, MessageToPredecessor } from './messages.ts'
+import type { ListenerAnswer, MessageToPredecessor } from '../process/upgrade-messages.ts'
 import { PredecessorChannel, type PredecessorDescription } from './predecessor-channel.ts'
 
 /** Set for a process that another release has started to be replaced by it: a `PredecessorDescription` as JSON. */

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { CommandFailure } from '../../base/process/command-line.ts'
 import { errorMessage } from '../../base/text/error-message.ts'
 import { describeFileError } from '../../base/text/file-error.ts'
-import { ROLES, type ServerSettings } from '../settings.ts'
+import { ROLES, type ServerSettings } from '../settings/settings.ts'
 import type { Successor } from './successor.ts'
 
 /** Program and arguments of a release. */

@@ -4,8 +4,8 @@ import { createOutboundThread } from '../../base/outbound/outbound-thread.ts'
 import { CertificateFiles, createCerts, createResolver } from '../../certs/index.ts'
 import { createDns, createZones, nameServerNames } from '../../dns/index.ts'
 import { createEvents, readEndpoints } from '../../events/index.ts'
-import { configureDnsProvider } from '../dns-provider.ts'
-import { certificatePaths } from '../settings.ts'
+import { configureDnsProvider } from '../settings/dns-provider.ts'
+import { certificatePaths } from '../settings/settings.ts'
 import type { Foundation } from './foundation.ts'
 
 /** Certificates, DNS and events. */

@@ -9,11 +9,11 @@ import { type Downloads, openDownloads } from '../downloads/downloads.ts'
 import { toLastingName } from '../downloads/release.ts'
 import { mountDownloads } from '../downloads/routes.ts'
 import { createFactKindReader } from '../ip-data.ts'
-import type { ProcessReadiness } from '../readiness.ts'
-import { certificatePaths } from '../settings.ts'
+import { certificatePaths } from '../settings/settings.ts'
 import { createWorkerTraffic, renderMetrics } from '../workers/worker-traffic.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
+import type { ProcessReadiness } from './readiness.ts'
 import type { TrafficParts } from './traffic.ts'
 
 /** The management API with everything that is mounted on it. */

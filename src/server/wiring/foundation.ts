@@ -15,23 +15,23 @@ import { GRACE_MS, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
 import { type DurableStore, openNameClaims, openStore, type Store } from '../../store/index.ts'
 import { PlatformAddresses } from '../addresses.ts'
-import { isSharedSource, openAgentPort, type ProcessListeners } from '../agent-port.ts'
 import { ApiStreams } from '../api-streams.ts'
-import { computeConnectionLimits, openFilesLimit } from '../connection-limits.ts'
-import { loadNodeId } from '../node-id.ts'
-import { readOutboundOptions } from '../outbound-options.ts'
-import { inheritRoleLocks, lockRoles } from '../role-locks.ts'
-import type { ServerLimits } from '../server-limits.ts'
+import { isSharedSource, openAgentPort, type ProcessListeners } from '../process/agent-port.ts'
+import { loadNodeId } from '../process/node-id.ts'
+import { inheritRoleLocks, lockRoles } from '../process/role-locks.ts'
+import { controlSettings, countWorkers } from '../process/worker-flags.ts'
+import type { WorkerUpdate } from '../process/worker-messages.ts'
+import { computeConnectionLimits, openFilesLimit } from '../settings/connection-limits.ts'
+import { readOutboundOptions } from '../settings/outbound-options.ts'
+import type { ServerLimits } from '../settings/server-limits.ts'
 import {
   isLimitedByPeerAddress,
   type ProxyProtocolListener,
   type RoleName,
   resolveMasterKeyFile,
   type ServerSettings,
-} from '../settings.ts'
+} from '../settings/settings.ts'
 import type { PredecessorChannel } from '../upgrade/predecessor-channel.ts'
-import type { WorkerUpdate } from '../workers/messages.ts'
-import { controlSettings, countWorkers } from '../workers/worker-flags.ts'
 import { Workers } from '../workers/workers.ts'
 
 /** The parts that write log lines; each line names its part. */

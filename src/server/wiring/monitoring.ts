@@ -1,7 +1,7 @@
 import { registerPlatformMetrics } from '../metrics.ts'
-import type { ProcessReadiness } from '../readiness.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
+import type { ProcessReadiness } from './readiness.ts'
 import type { TrafficParts } from './traffic.ts'
 
 /** The metrics of every process, also of workers. */

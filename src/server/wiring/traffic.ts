@@ -49,12 +49,12 @@ import {
   openNodes,
 } from '../../store/index.ts'
 import { followIpData } from '../ip-data.ts'
-import { resolvePeerAddress } from '../peer-address.ts'
-import type { ProcessReadiness } from '../readiness.ts'
-import { ROLES, type ServerSettings } from '../settings.ts'
+import { resolvePeerAddress } from '../settings/peer-address.ts'
+import { ROLES, type ServerSettings } from '../settings/settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
 import type { Background } from './background.ts'
 import { type Foundation, loadOrCreateSecret } from './foundation.ts'
+import type { ProcessReadiness } from './readiness.ts'
 import { openRequestKeys } from './request-keys.ts'
 import { followTicketSecret } from './ticket-secret.ts'
 

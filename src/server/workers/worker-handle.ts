@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { HangDetector, type HangDetectorOptions } from '../../base/process/hang-detector.ts'
 import { startProcess } from '../../base/process/start-process.ts'
 import type { RateLease, RateLeaseRequest } from '../../edge/index.ts'
-import type { ListenerAnswer, ListenerQuestion } from '../upgrade/messages.ts'
+import type { ListenerAnswer, ListenerQuestion } from '../process/upgrade-messages.ts'
 import type {
   MessageFromWorker,
   MessageToWorker,
@@ -12,7 +12,7 @@ import type {
   WorkerMethods,
   WorkerStart,
   WorkerUpdate,
-} from './messages.ts'
+} from '../process/worker-messages.ts'
 
 /** A worker that is busy for longer is left out of what is read from all of them. */
 const CALL_TIMEOUT_MS = 5_000
@@ -60,7 +60,7 @@ export class WorkerHandle {
 
   constructor() {
     // Its log is ours: last words of the runtime itself are written there too.
-    this.#process = startProcess(new URL('./worker-process.ts', import.meta.url), {
+    this.#process = startProcess(new URL('../worker-process.ts', import.meta.url), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.ended = new Promise((resolve) => {

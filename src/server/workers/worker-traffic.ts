@@ -1,6 +1,6 @@
 import { AggregatorRegistry, type Registry } from 'prom-client'
 import type { Edge, FailedSignIn } from '../../edge/index.ts'
-import type { Metrics } from './messages.ts'
+import type { Metrics } from '../process/worker-messages.ts'
 import type { Workers } from './workers.ts'
 
 type Totals = ReturnType<Edge['traffic']['totals']>

@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CommandFailure, findCommand, takeFlags } from '../base/process/command-line.ts'
-import { silentLog } from '../base/process/log.ts'
-import { describeFileError } from '../base/text/file-error.ts'
-import { formatTimestamp, systemClock } from '../base/values/clock.ts'
-import { EMAIL_ADDRESS } from '../base/values/email-address.ts'
-import { findNearest } from '../base/values/nearest.ts'
-import { LAUNCH_COMMAND } from '../base/version.ts'
-import type { Events } from '../events/index.ts'
-import type { DurableStore } from '../store/index.ts'
-import { readCredentialsFile } from './credentials-file.ts'
-import { readOutboundOptions } from './outbound-options.ts'
-import { isJournalOutput, isTerminalOutput } from './secret-output.ts'
-import { certificatePaths, type ServerSettings, unknownFlag } from './settings.ts'
-import { runTrust } from './trust/trust.ts'
-import { requireDatabase, withStore } from './with-store.ts'
+import { CommandFailure, findCommand, takeFlags } from '../../base/process/command-line.ts'
+import { silentLog } from '../../base/process/log.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
+import { formatTimestamp, systemClock } from '../../base/values/clock.ts'
+import { EMAIL_ADDRESS } from '../../base/values/email-address.ts'
+import { findNearest } from '../../base/values/nearest.ts'
+import { LAUNCH_COMMAND } from '../../base/version.ts'
+import type { Events } from '../../events/index.ts'
+import type { DurableStore } from '../../store/index.ts'
+import { readCredentialsFile } from '../credentials-file.ts'
+import { isJournalOutput, isTerminalOutput } from '../secret-output.ts'
+import { readOutboundOptions } from '../settings/outbound-options.ts'
+import { certificatePaths, type ServerSettings, unknownFlag } from '../settings/settings.ts'
+import { runTrust } from '../trust/trust.ts'
+import { requireDatabase, withStore } from '../with-store.ts'
 
 /** An operator command beside starting the server. `operand` names its argument in the help. */
 export interface Subcommand {
@@ -38,9 +38,9 @@ export interface Subcommand {
 }
 
 // Loaded by the command that needs them: the help and a mistyped flag answer at once.
-const loadStore = () => import('../store/index.ts')
-const loadIpData = () => import('./ip-data.ts')
-const loadDashboard = () => import('../dashboard/index.ts')
+const loadStore = () => import('../../store/index.ts')
+const loadIpData = () => import('../ip-data.ts')
+const loadDashboard = () => import('../../dashboard/index.ts')
 
 function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
@@ -52,8 +52,8 @@ async function withEvents(
   settings: ServerSettings,
   work: (events: Events, store: DurableStore) => Promise<void>,
 ): Promise<void> {
-  const { createOutbound } = await import('../base/outbound/outbound.ts')
-  const { createEvents } = await import('../events/index.ts')
+  const { createOutbound } = await import('../../base/outbound/outbound.ts')
+  const { createEvents } = await import('../../events/index.ts')
   const outbound = createOutbound(await readOutboundOptions(settings))
   const apiUrl = (await readCredentialsFile(settings.dataDir))?.api_url ?? ''
   await withStore(settings, (store) =>
@@ -141,7 +141,7 @@ export const subcommands: readonly Subcommand[] = [
     switches: ['yes', 'print'],
     async run(_args, _settings, switches, explicit = new Map()) {
       rejectJournalOutput()
-      const { runSetup } = await import('./setup/setup.ts')
+      const { runSetup } = await import('../setup/setup.ts')
       const options = { yes: switches.has('yes'), print: switches.has('print') }
       await runSetup({ explicit, ...options, environment: process.env }, print)
     },
@@ -152,7 +152,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'replace the running server with this release, or that of PROGRAM, without downtime',
     examples: ['adit server upgrade', 'adit server upgrade /opt/adit-next/bin/adit'],
     async run([program], settings) {
-      const { requestUpgrade } = await import('./upgrade/upgrade-socket.ts')
+      const { requestUpgrade } = await import('../upgrade/upgrade-socket.ts')
       await requestUpgrade(settings, program === undefined ? LAUNCH_COMMAND : [program], print)
     },
   },
@@ -260,8 +260,8 @@ export const subcommands: readonly Subcommand[] = [
     hasJson: true,
     async run(_args, settings, switches) {
       const [{ formatResults }, { runCheck }] = await Promise.all([
-        import('./check/check.ts'),
-        import('./check/system-probes.ts'),
+        import('../check/check.ts'),
+        import('../check/system-probes.ts'),
       ])
       const { results, passed } = await runCheck(settings)
       if (switches.has('json')) printJson({ passed, checks: results })
@@ -327,7 +327,7 @@ export const subcommands: readonly Subcommand[] = [
     hasJson: true,
     run: (_args, settings, switches) =>
       withStore(settings, async (store) => {
-        const certs = await import('../certs/index.ts')
+        const certs = await import('../../certs/index.ts')
         const acmeEnabled = settings.acmeDirectory !== undefined
         const reports = await certs.reportCertificates(store, { now: systemClock.now(), acmeEnabled })
         const paths = certificatePaths(settings)
@@ -344,7 +344,7 @@ export const subcommands: readonly Subcommand[] = [
     examples: ['adit server certs retry', 'adit server certs retry app.example.com'],
     run: ([domain], settings) =>
       withStore(settings, async (store) => {
-        const { describeRetries, retryCertificates } = await import('../certs/index.ts')
+        const { describeRetries, retryCertificates } = await import('../../certs/index.ts')
         const outcomes = await retryCertificates({ store, clock: systemClock }, domain?.toLowerCase())
         if (domain !== undefined && outcomes.length === 0)
           throw new CommandFailure(
@@ -459,7 +459,7 @@ export const subcommands: readonly Subcommand[] = [
         argument,
         'Name the directory of the release: adit server downloads add RELEASE_DIR.',
       )
-      const { addRelease } = await import('./downloads/downloads.ts')
+      const { addRelease } = await import('../downloads/downloads.ts')
       const release = await addRelease(settings.dataDir, directory, key)
       print(`Version ${release.version} is available for download: ${[...release.files.keys()].join(', ')}`)
       if (release.key === undefined)
@@ -471,7 +471,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'list the files offered for download, with their SHA-256',
     examples: ['adit server downloads list'],
     async run(_args, settings) {
-      const { readAddedRelease } = await import('./downloads/downloads.ts')
+      const { readAddedRelease } = await import('../downloads/downloads.ts')
       const release = await readAddedRelease(settings.dataDir)
       if (release === undefined)
         print('No release was added. A server that is a single executable offers itself.')
@@ -483,7 +483,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'offer only the executable of this server',
     examples: ['adit server downloads remove'],
     async run(_args, settings) {
-      const { removeRelease } = await import('./downloads/downloads.ts')
+      const { removeRelease } = await import('../downloads/downloads.ts')
       if (!(await removeRelease(settings.dataDir))) throw new CommandFailure('No release was added.')
       print('The release is removed.')
     },

@@ -1,8 +1,8 @@
-import { CommandFailure } from '../../base/process/command-line.ts'
-import { storeNodeId } from '../node-id.ts'
-import type { Parts } from '../wiring/start-order.ts'
-import { isStandalone } from '../wiring/traffic.ts'
-import type { HandOver } from './successor.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
+import { storeNodeId } from './process/node-id.ts'
+import type { HandOver } from './upgrade/successor.ts'
+import type { Parts } from './wiring/start-order.ts'
+import { isStandalone } from './wiring/traffic.ts'
 
 /** Offers the listeners of this process to a release that replaces it. */
 export function createHandOver({

@@ -1,6 +1,6 @@
-import type { CleanupStack } from '../base/process/cleanup-stack.ts'
-import { failpoint } from '../base/process/failpoint.ts'
-import type { Follower, PagedFollower, Store } from '../store/index.ts'
+import type { CleanupStack } from '../../base/process/cleanup-stack.ts'
+import { failpoint } from '../../base/process/failpoint.ts'
+import type { Follower, PagedFollower, Store } from '../../store/index.ts'
 
 /** A component that starts and stops with the server. */
 export interface Lifecycle {

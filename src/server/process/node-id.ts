@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeFileAtomic } from '../base/process/atomic-file.ts'
+import { writeFileAtomic } from '../../base/process/atomic-file.ts'
 
 /**
  * The persistent id of this node: after a crash it takes over its own leases instead of waiting for them to expire. Each

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import { CommandFailure } from '../base/process/command-line.ts'
-import { isRootTrusted, TRUST_HINT } from '../base/process/trusted-root.ts'
-import { describeNetworkError } from '../base/text/network-error.ts'
-import { describeUnresolved, isLocalDomain, resolvesLocally } from '../base/values/local-domain.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { isRootTrusted, TRUST_HINT } from '../../base/process/trusted-root.ts'
+import { describeNetworkError } from '../../base/text/network-error.ts'
+import { describeUnresolved, isLocalDomain, resolvesLocally } from '../../base/values/local-domain.ts'
+import { readCredentialsFile } from '../credentials-file.ts'
+import type { ServerSettings } from '../settings/settings.ts'
 import { formatAddresses } from './address-lines.ts'
-import { readCredentialsFile } from './credentials-file.ts'
-import type { ServerSettings } from './settings.ts'
 
 const READY_TIMEOUT_MS = 5_000
 

@@ -1,4 +1,4 @@
-import type { CredentialsFile } from './credentials-file.ts'
+import type { CredentialsFile } from '../credentials-file.ts'
 
 /** The addresses of a server, one line each. */
 export function formatAddresses(credentials: Partial<CredentialsFile>): string[] {

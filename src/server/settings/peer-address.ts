@@ -1,5 +1,5 @@
-import { requireFreePort } from '../base/io/sockets/require-free-port.ts'
-import { joinHostPort, parseHostPort } from '../base/values/hostport.ts'
+import { requireFreePort } from '../../base/io/sockets/require-free-port.ts'
+import { joinHostPort, parseHostPort } from '../../base/values/hostport.ts'
 import type { ListenerAddress } from './setting-values.ts'
 import type { ServerSettings } from './settings.ts'
 

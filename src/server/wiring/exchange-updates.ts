@@ -1,5 +1,5 @@
-import type { Parts } from '../wiring/start-order.ts'
-import type { WorkerUpdate } from './messages.ts'
+import type { WorkerUpdate } from '../process/worker-messages.ts'
+import type { Parts } from './start-order.ts'
 
 /** How often workers tell each other how many connections they hold. */
 const HOLDERS_INTERVAL_MS = 100

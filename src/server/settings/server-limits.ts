@@ -1,5 +1,5 @@
-import type { ScryptCost } from '../dashboard/index.ts'
-import type { NameClaimLimits } from '../naming/index.ts'
+import type { ScryptCost } from '../../dashboard/index.ts'
+import type { NameClaimLimits } from '../../naming/index.ts'
 
 /** Timings and costs that tests reduce. */
 export interface ServerLimits {

@@ -1,9 +1,9 @@
-import { HoldingListener } from '../base/io/sockets/holding-listener.ts'
-import { type Listen, Listeners } from '../base/io/sockets/listeners.ts'
-import { requireFreePort } from '../base/io/sockets/require-free-port.ts'
-import type { ListenerAddress } from './setting-values.ts'
-import type { ServerSettings } from './settings.ts'
-import { countWorkers } from './workers/worker-flags.ts'
+import { HoldingListener } from '../../base/io/sockets/holding-listener.ts'
+import { type Listen, Listeners } from '../../base/io/sockets/listeners.ts'
+import { requireFreePort } from '../../base/io/sockets/require-free-port.ts'
+import type { ListenerAddress } from '../settings/setting-values.ts'
+import type { ServerSettings } from '../settings/settings.ts'
+import { countWorkers } from './worker-flags.ts'
 
 /** The port of agents, open from the beginning of a start to the end of a stop. With workers, those have it in between. */
 export interface AgentPort {

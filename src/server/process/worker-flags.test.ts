@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
-import { isLimitedByPeerAddress, readSettings } from '../settings.ts'
+import { isLimitedByPeerAddress, readSettings } from '../settings/settings.ts'
+import { restartDelay } from '../workers/workers.ts'
 import { controlSettings, countWorkers, workerFlags } from './worker-flags.ts'
-import { restartDelay } from './workers.ts'
 
 const read = (...args: string[]) => readSettings(['--data-dir', '/data', ...args], {})
 

@@ -1,5 +1,5 @@
-import { type CompletionNode, toCompletionNodes } from '../base/process/completion.ts'
-import { settingFlags } from './settings.ts'
+import { type CompletionNode, toCompletionNodes } from '../../base/process/completion.ts'
+import { settingFlags } from '../settings/settings.ts'
 import { flagNamesOf, subcommands } from './subcommands.ts'
 
 /** The commands and flags of `adit server`, for shell completion. */

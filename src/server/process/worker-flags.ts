@@ -1,8 +1,8 @@
 import { CommandFailure } from '../../base/process/command-line.ts'
 import { joinHostPort, parseHostPort } from '../../base/values/hostport.ts'
-import type { ListenerAddress } from '../setting-values.ts'
-import type { RoleName, ServerSettings } from '../settings.ts'
-import type { WorkerAddresses } from './messages.ts'
+import type { ListenerAddress } from '../settings/setting-values.ts'
+import type { RoleName, ServerSettings } from '../settings/settings.ts'
+import type { WorkerAddresses } from './worker-messages.ts'
 
 /** The roles that carry traffic: with several workers, those run them. */
 const WORKER_ROLES: readonly RoleName[] = ['edge', 'gateway']

@@ -1,5 +1,5 @@
-import type { Outbound } from '../base/outbound/outbound.ts'
-import { type ConfiguredProvider, configureProvider } from '../certs/index.ts'
+import type { Outbound } from '../../base/outbound/outbound.ts'
+import { type ConfiguredProvider, configureProvider } from '../../certs/index.ts'
 import type { ServerSettings } from './settings.ts'
 
 /** The operator's DNS provider. Its credentials are read once here, so that a missing one is reported at the start. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { test } from 'node:test'
-import { createTempDir } from '../../test/support/temp-dir.ts'
-import { findCommand } from '../base/process/command-line.ts'
-import { readSettings } from './settings.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
+import { findCommand } from '../../base/process/command-line.ts'
+import { readSettings } from '../settings/settings.ts'
 import { parseSubcommand, subcommands } from './subcommands.ts'
 
 test('a subcommand without its argument says what to write', async () => {

@@ -1,11 +1,11 @@
 // How the values of settings are written. Each throws a sentence that names the flag and shows a value that it takes.
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { CommandFailure } from '../base/process/command-line.ts'
-import { errorMessage } from '../base/text/error-message.ts'
-import { EMAIL_ADDRESS } from '../base/values/email-address.ts'
-import { parseHostPort } from '../base/values/hostport.ts'
-import { type AddressFilter, compileRules } from '../base/values/ip-rules.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { EMAIL_ADDRESS } from '../../base/values/email-address.ts'
+import { parseHostPort } from '../../base/values/hostport.ts'
+import { type AddressFilter, compileRules } from '../../base/values/ip-rules.ts'
 
 /** An address to listen on; undefined when the listener is switched off. */
 export interface ListenerAddress {

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path'
-import { CommandFailure } from '../base/process/command-line.ts'
-import { FailpointError } from '../base/process/failpoint.ts'
-import { errorMessage } from '../base/text/error-message.ts'
-import { describeFileError } from '../base/text/file-error.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { FailpointError } from '../../base/process/failpoint.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { describeFileError } from '../../base/text/file-error.ts'
 import {
   BackupError,
   IncompatibleSchema,
@@ -10,7 +10,7 @@ import {
   NewerSchema,
   StoreUnavailable,
   UnsupportedDatabase,
-} from '../store/index.ts'
+} from '../../store/index.ts'
 
 /** Errors whose message is meant for the terminal. */
 const USER_FACING_ERRORS = [

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommandFailure } from '../base/process/command-line.ts'
-import { lockFile } from '../base/process/file-lock.ts'
-import { errorMessage } from '../base/text/error-message.ts'
-import { StoreUnavailable } from '../store/index.ts'
-import type { RoleName } from './settings.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { lockFile } from '../../base/process/file-lock.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { StoreUnavailable } from '../../store/index.ts'
+import type { RoleName } from '../settings/settings.ts'
 
 /**
  * Locks the roles of a data directory for this process: two servers with the same role would assign the same names

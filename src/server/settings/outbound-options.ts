@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { ThreadOptions } from '../base/outbound/outbound-thread.ts'
-import { CommandFailure } from '../base/process/command-line.ts'
-import { errorMessage } from '../base/text/error-message.ts'
+import type { ThreadOptions } from '../../base/outbound/outbound-thread.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
 import type { ServerSettings } from './settings.ts'
 
 /** What calls to configured URLs may reach, and which authorities they trust beside the public ones. */

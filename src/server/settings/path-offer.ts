@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { BASE_ROOT } from '../base/version.ts'
+import { BASE_ROOT } from '../../base/version.ts'
 
 /**
  * How to put `adit` on the PATH, which every message assumes; undefined when it is there. Offers the first directory of

@@ -1,5 +1,5 @@
-import { createStalenessMonitor } from '../store/index.ts'
-import type { Foundation } from './wiring/foundation.ts'
+import { createStalenessMonitor } from '../../store/index.ts'
+import type { Foundation } from './foundation.ts'
 
 /** What a process says of itself to balancers and rollouts, and how old its configuration is. */
 export type ProcessReadiness = ReturnType<typeof createReadiness>

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createTempDir } from '../../test/support/temp-dir.ts'
-import { CommandFailure } from '../base/process/command-line.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
+import { CommandFailure } from '../../base/process/command-line.ts'
 import { formatSettingsHelp, readSettings, warnOfPassword } from './settings.ts'
 
 test('every setting has a default', () => {

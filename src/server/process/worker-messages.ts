@@ -4,8 +4,8 @@ import type { HolderCount } from '../../base/io/sockets/admission.ts'
 import type { ListedNode } from '../../cluster/index.ts'
 import type { Edge, LoginService, RateLease, RateLeaseRequest } from '../../edge/index.ts'
 import type { RequestLogUpdate } from '../../sessions/index.ts'
-import type { ServerLimits } from '../server-limits.ts'
-import type { ListenerAnswer, ListenerQuestion } from '../upgrade/messages.ts'
+import type { ServerLimits } from '../settings/server-limits.ts'
+import type { ListenerAnswer, ListenerQuestion } from './upgrade-messages.ts'
 
 /** What a worker is started with. */
 export interface WorkerStart {

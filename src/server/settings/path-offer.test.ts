@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
-import { createTempDir } from '../../test/support/temp-dir.ts'
+import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { offerCommandOnPath } from './path-offer.ts'
 
 test('a link in a directory of the user is offered until adit is on the PATH', () => {

@@ -1,19 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { CommandFailure, findCommand } from '../base/process/command-line.ts'
-import { createLog } from '../base/process/log.ts'
-import { isRootTrusted, TRUST_HINT } from '../base/process/trusted-root.ts'
-import { formatError } from '../base/text/serialize-error.ts'
-import { isLocalDomain } from '../base/values/local-domain.ts'
-import type { Secret } from '../base/values/secret.ts'
-import type { CreatedAccount } from '../dashboard/index.ts'
-import { formatAddresses } from './address-lines.ts'
-import { openAgentPortEarly } from './agent-port.ts'
-import type { CredentialsFile } from './credentials-file.ts'
-import type { RunningServer } from './index.ts'
-import { offerCommandOnPath } from './path-offer.ts'
-import { isTerminalOutput } from './secret-output.ts'
+import { CommandFailure, findCommand } from '../../base/process/command-line.ts'
+import { createLog } from '../../base/process/log.ts'
+import { isRootTrusted, TRUST_HINT } from '../../base/process/trusted-root.ts'
+import { formatError } from '../../base/text/serialize-error.ts'
+import { isLocalDomain } from '../../base/values/local-domain.ts'
+import type { Secret } from '../../base/values/secret.ts'
+import type { CreatedAccount } from '../../dashboard/index.ts'
+import type { CredentialsFile } from '../credentials-file.ts'
+import type { RunningServer } from '../index.ts'
+import { openAgentPortEarly } from '../process/agent-port.ts'
+import { isTerminalOutput } from '../secret-output.ts'
+import { offerCommandOnPath } from '../settings/path-offer.ts'
 import {
   formatSettingsHelp,
   readCommandLine,
@@ -21,9 +20,10 @@ import {
   type ServerSettings,
   settingsFilePath,
   warnOfPassword,
-} from './settings.ts'
+} from '../settings/settings.ts'
+import { findPredecessor, type RunningPredecessor } from '../upgrade/predecessor.ts'
+import { formatAddresses } from './address-lines.ts'
 import { parseSubcommand, type Subcommand, subcommands } from './subcommands.ts'
-import { findPredecessor, type RunningPredecessor } from './upgrade/predecessor.ts'
 
 function formatHelp(): string {
   const usages = subcommands.map(({ words, operand = '', help }) => {
@@ -135,7 +135,7 @@ function formatFirstStart(
 /** The message for an expected error. Any other error is a bug, printed with its stack. */
 async function describeError(error: unknown): Promise<string | undefined> {
   if (error instanceof CommandFailure) return error.message
-  const { describeStartError } = await import('./start-errors.ts')
+  const { describeStartError } = await import('../process/start-errors.ts')
   return describeStartError(error)
 }
 
@@ -203,7 +203,7 @@ async function serve(
     if (!progress.started) killProcess()
   })
   const early = predecessor === undefined ? await openAgentPortEarly(settings) : undefined
-  const { startServer } = await import('./index.ts')
+  const { startServer } = await import('../index.ts')
   const server = await startServer(settings, {}, { predecessor, early })
   progress.started = true
   if (predecessor === undefined) await printWelcome(server, settings)
@@ -230,8 +230,8 @@ async function waitForUpgrade(
       await predecessor.ended
       await server.completeUpgrade()
     }
-    const { acceptUpgrades } = await import('./upgrade/upgrade-socket.ts')
-    const { startSuccessor } = await import('./upgrade/successor.ts')
+    const { acceptUpgrades } = await import('../upgrade/upgrade-socket.ts')
+    const { startSuccessor } = await import('../upgrade/successor.ts')
     await acceptUpgrades(settings, (program, timeoutMs) =>
       startSuccessor(program, args, server.handOver, timeoutMs),
     )
