@@ -168,6 +168,15 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       commands: ['index.ts', '.', 'settings', 'process', 'upgrade', 'downloads', 'check', 'trust', 'setup'],
     },
   },
+  dashboard: {
+    doors: ['index.ts'],
+    folders: {
+      '.': [],
+      'sign-in': ['.'],
+      policy: ['.'],
+      views: ['.', 'sign-in', 'policy'],
+    },
+  },
 }
 
 /** Files that import each other, types included, with the reason. Nothing else may. */

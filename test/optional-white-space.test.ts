@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { parseHead, parseHeaderFields } from '../src/agent/http1.ts'
 import { negotiateCoding } from '../src/base/http/accepted-coding.ts'
 import { trimOws } from '../src/base/http/optional-white-space.ts'
-import { readCookie } from '../src/dashboard/cookie.ts'
+import { readCookie } from '../src/dashboard/sign-in/cookie.ts'
 import { EdgeError } from '../src/edge/errors.ts'
 import { HeaderFields } from '../src/edge/message/fields.ts'
 import { parseRequestHead } from '../src/edge/message/request-head.ts'
@@ -69,7 +69,7 @@ test('no code that reads HTTP fields uses String.trim', async () => {
       'src/edge/**/*.ts',
       'src/agent/http1.ts',
       'src/agent/{forward,inspector}/*.ts',
-      'src/dashboard/cookie.ts',
+      'src/dashboard/sign-in/cookie.ts',
     ],
     { cwd: root },
   )) {

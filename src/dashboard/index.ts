@@ -9,26 +9,26 @@ import type { Auth, IpRestrictions } from '../auth/index.ts'
 import type { Logger } from '../base/process/log.ts'
 import type { Clock } from '../base/values/clock.ts'
 import type { DurableStore } from '../store/index.ts'
-import { createBrowserSessions } from './browser-sessions.ts'
-import { mountCredentials } from './credential-routes.ts'
-import { mountListFacts } from './list-facts.ts'
 import { BUILT_PAGES, mountPages } from './pages.ts'
-import { createPasswords, type Passwords } from './passwords.ts'
-import { mountSession } from './session-routes.ts'
-import { SignInFlow } from './sign-in-flow.ts'
-import { createSignInLimits } from './sign-in-limits.ts'
-import { createSignInStore } from './sign-in-store.ts'
+import { createBrowserSessions } from './sign-in/browser-sessions.ts'
+import { mountCredentials } from './sign-in/credential-routes.ts'
+import { createPasswords, type Passwords } from './sign-in/passwords.ts'
+import { mountSession } from './sign-in/session-routes.ts'
+import { SignInFlow } from './sign-in/sign-in-flow.ts'
+import { createSignInLimits } from './sign-in/sign-in-limits.ts'
+import { createSignInStore } from './sign-in/sign-in-store.ts'
+import { mountListFacts } from './views/list-facts.ts'
 
-export { createChangeTracker } from './changes.ts'
 export {
   type CreatedAccount,
   createAccountWithPassword,
   createPasswordLink,
   findUsersByEmail,
   resetPassword,
-} from './create-account.ts'
-export { createPasswords, type Passwords, type ScryptCost } from './passwords.ts'
-export { mountViews } from './views.ts'
+} from './sign-in/create-account.ts'
+export { createPasswords, type Passwords, type ScryptCost } from './sign-in/passwords.ts'
+export { createChangeTracker } from './views/changes.ts'
+export { mountViews } from './views/views.ts'
 
 /** The dashboard: its pages on the API's listener, and the sign-in that authenticates them. */
 export interface Dashboard {

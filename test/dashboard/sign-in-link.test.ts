@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '../../src/base/values/id.ts'
-import { createSignInLink } from '../../src/dashboard/sign-in-link.ts'
+import { createSignInLink } from '../../src/dashboard/sign-in/sign-in-link.ts'
 import { cheapPasswords, type TestApi } from '../support/api.ts'
 import { createUser, openBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'

@@ -27,7 +27,7 @@ const PARSERS: Readonly<Record<string, string>> = {
   'requests of Kubernetes clusters': 'src/edge/kubernetes/connection-messages.test.ts',
   'SAML messages and metadata': 'src/edge/login/xml-fuzz.test.ts',
   'patterns of filters and policies': 'src/base/pattern/linear-pattern.test.ts',
-  cookies: 'src/dashboard/cookie.test.ts',
+  cookies: 'src/dashboard/sign-in/cookie.test.ts',
   'WebSocket frames': 'src/agent/inspector/websocket-scanner.test.ts',
 }
 

@@ -1,5 +1,5 @@
 import { newId } from '../../src/base/values/id.ts'
-import { assignNewPassword } from '../../src/dashboard/password-generator.ts'
+import { assignNewPassword } from '../../src/dashboard/sign-in/password-generator.ts'
 import { type CallOptions, cheapPasswords, createClient, type TestApi, type TestResponse } from './api.ts'
 
 /** A minimal browser session: its cookie and its CSRF token. */

@@ -1,6 +1,6 @@
-import { mintToken, tokenDigest } from '../auth/index.ts'
-import { Secret } from '../base/values/secret.ts'
-import type { AuditEntry, DurableStore } from '../store/index.ts'
+import { mintToken, tokenDigest } from '../../auth/index.ts'
+import { Secret } from '../../base/values/secret.ts'
+import type { AuditEntry, DurableStore } from '../../store/index.ts'
 import { generatePassword, type Passwords } from './passwords.ts'
 import { createSignInStore, hashPassword } from './sign-in-store.ts'
 

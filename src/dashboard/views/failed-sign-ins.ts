@@ -1,7 +1,7 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { requirePrincipal } from '../api/index.ts'
-import type { MaybePromise } from '../base/values/maybe-promise.ts'
-import type { FailedSignIn } from './page-data.ts'
+import { requirePrincipal } from '../../api/index.ts'
+import type { MaybePromise } from '../../base/values/maybe-promise.ts'
+import type { FailedSignIn } from '../page-data.ts'
 
 /** The sign-ins of visitors that failed lately. */
 export interface FailedSignInSource {

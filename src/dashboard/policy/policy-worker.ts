@@ -1,4 +1,4 @@
-import { serveJobs } from '../base/threads/worker-jobs.ts'
+import { serveJobs } from '../../base/threads/worker-jobs.ts'
 import { runPolicyJob } from './policy-jobs.ts'
 
 // Runs in the worker threads of `policy-tools.ts`.

@@ -1,10 +1,10 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { Type } from 'typebox'
-import { fieldProblem, problem, requirePrincipal } from '../api/index.ts'
-import { PoolFailure, WorkerPool } from '../base/threads/worker-pool.ts'
-import { type Attachment, describeLanguage, type FactKind, type PolicyLanguage } from '../policy/index.ts'
-import { MAX_POLICY_BYTES } from '../resources/index.ts'
-import type { PolicyCheck, PolicyTrialRequest, PolicyTrialResult } from './page-data.ts'
+import { fieldProblem, problem, requirePrincipal } from '../../api/index.ts'
+import { PoolFailure, WorkerPool } from '../../base/threads/worker-pool.ts'
+import { type Attachment, describeLanguage, type FactKind, type PolicyLanguage } from '../../policy/index.ts'
+import { MAX_POLICY_BYTES } from '../../resources/index.ts'
+import type { PolicyCheck, PolicyTrialRequest, PolicyTrialResult } from '../page-data.ts'
 import type { PolicyJob, PolicyJobResult } from './policy-jobs.ts'
 
 const attachment = Type.Object(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRandom, rounds } from '../../test/support/random.ts'
+import { createRandom, rounds } from '../../../test/support/random.ts'
 import { cookieName, readCookie, sessionCookie } from './cookie.ts'
 
 test('a cookie is matched by its full name', () => {

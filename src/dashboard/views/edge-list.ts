@@ -1,10 +1,10 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { matchesWords, requirePrincipal, searchWords } from '../api/index.ts'
-import { formatTimestamp } from '../base/values/clock.ts'
-import { hostOf } from '../base/values/hostport.ts'
-import type { Row, Store } from '../store/index.ts'
-import type { EdgeListing } from './page-data.ts'
+import { matchesWords, requirePrincipal, searchWords } from '../../api/index.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
+import { hostOf } from '../../base/values/hostport.ts'
+import type { Row, Store } from '../../store/index.ts'
+import type { EdgeListing } from '../page-data.ts'
 import { scanAll } from './scan.ts'
 
 type Data = Readonly<Record<string, unknown>>

@@ -1,9 +1,15 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { fieldProblem, matchesWords, requirePrincipal, searchableTexts, searchWords } from '../api/index.ts'
-import { allResources, hasRole, type Resource, type Role } from '../resources/index.ts'
-import type { Row, Store } from '../store/index.ts'
+import {
+  fieldProblem,
+  matchesWords,
+  requirePrincipal,
+  searchableTexts,
+  searchWords,
+} from '../../api/index.ts'
+import { allResources, hasRole, type Resource, type Role } from '../../resources/index.ts'
+import type { Row, Store } from '../../store/index.ts'
+import type { SearchHit, SearchResults } from '../page-data.ts'
 import type { OnlineAgents } from './agent-list.ts'
-import type { SearchHit, SearchResults } from './page-data.ts'
 
 const MAX_QUERY_LENGTH = 200
 /** More cannot be looked through in a dialog. */

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { requirePrincipal } from '../api/index.ts'
-import { fanOut } from '../base/limits/fan-out.ts'
-import type { Logger } from '../base/process/log.ts'
-import type { MaybePromise } from '../base/values/maybe-promise.ts'
+import { requirePrincipal } from '../../api/index.ts'
+import { fanOut } from '../../base/limits/fan-out.ts'
+import type { Logger } from '../../base/process/log.ts'
+import type { MaybePromise } from '../../base/values/maybe-promise.ts'
+import type { LiveTotals, ScopeCounters, TrafficTotals } from '../page-data.ts'
 import type { ChangeTracker } from './changes.ts'
-import type { LiveTotals, ScopeCounters, TrafficTotals } from './page-data.ts'
 
 /** The sources of the live traffic view. */
 export interface LiveSources {

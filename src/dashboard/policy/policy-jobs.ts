@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { createInlineReplacer, TrialError, trialToJson, tryRequest } from '../edge/policy/trial/index.ts'
+import { createInlineReplacer, TrialError, trialToJson, tryRequest } from '../../edge/policy/trial/index.ts'
 import {
   type Attachment,
   type FactKind,
@@ -10,8 +10,8 @@ import {
   PolicyError,
   readPolicy,
   reviewPolicy,
-} from '../policy/index.ts'
-import type { PolicyCheck, PolicyTrialRequest, PolicyTrialResult } from './page-data.ts'
+} from '../../policy/index.ts'
+import type { PolicyCheck, PolicyTrialRequest, PolicyTrialResult } from '../page-data.ts'
 
 /** What the threads of `policy-tools.ts` do. */
 export type PolicyJob =

@@ -1,9 +1,9 @@
-import { type Api, problem, requirePrincipal } from '../api/index.ts'
-import { formatTimestamp } from '../base/values/clock.ts'
-import { hasRole, User } from '../resources/index.ts'
-import type { Store } from '../store/index.ts'
-import type { BrowserSessions } from './browser-sessions.ts'
-import type { ListFacts } from './page-data.ts'
+import { type Api, problem, requirePrincipal } from '../../api/index.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
+import { hasRole, User } from '../../resources/index.ts'
+import type { Store } from '../../store/index.ts'
+import type { ListFacts } from '../page-data.ts'
+import type { BrowserSessions } from '../sign-in/browser-sessions.ts'
 import { scanPages } from './scan.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
-import { Admission } from '../base/io/sockets/admission.ts'
-import { OwnerQueue } from '../base/threads/owner-queue.ts'
-import { Secret } from '../base/values/secret.ts'
+import { Admission } from '../../base/io/sockets/admission.ts'
+import { OwnerQueue } from '../../base/threads/owner-queue.ts'
+import { Secret } from '../../base/values/secret.ts'
 
 /** The scrypt cost of one hash: it uses 128 · N · r bytes of memory, p times. */
 export interface ScryptCost {

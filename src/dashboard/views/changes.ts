@@ -1,5 +1,5 @@
-import { resources } from '../resources/index.ts'
-import type { PagedFollower, Store } from '../store/index.ts'
+import { resources } from '../../resources/index.ts'
+import type { PagedFollower, Store } from '../../store/index.ts'
 
 /** The kinds that the traffic pages show. */
 const FOLLOWED_KINDS = Object.keys(resources).filter((kind) => /^(edges|backends|reserved)_/.test(kind))

@@ -1,9 +1,9 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { fieldProblem, requirePrincipal } from '../api/index.ts'
-import { parseAddress } from '../base/values/cidr.ts'
-import { compileRules, type IpRule, plainAddress } from '../base/values/ip-rules.ts'
-import type { Store } from '../store/index.ts'
-import type { AddressCheck, IpVerdict } from './page-data.ts'
+import { fieldProblem, requirePrincipal } from '../../api/index.ts'
+import { parseAddress } from '../../base/values/cidr.ts'
+import { compileRules, type IpRule, plainAddress } from '../../base/values/ip-rules.ts'
+import type { Store } from '../../store/index.ts'
+import type { AddressCheck, IpVerdict } from '../page-data.ts'
 import { scanAll } from './scan.ts'
 
 const MAX_POLICIES = 100

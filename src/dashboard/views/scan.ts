@@ -1,4 +1,4 @@
-import type { Row, Store } from '../store/index.ts'
+import type { Row, Store } from '../../store/index.ts'
 
 const PAGE_SIZE = 1000
 

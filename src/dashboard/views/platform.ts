@@ -1,5 +1,5 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import type { PlatformInfo } from './page-data.ts'
+import type { PlatformInfo } from '../page-data.ts'
 
 /** `GET /dashboard/api/platform`: these facts, for authenticated callers. */
 export function mountPlatform(

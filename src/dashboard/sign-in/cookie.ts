@@ -1,4 +1,4 @@
-import { trimOws } from '../base/http/optional-white-space.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
 
 /** Whether the browser uses TLS: it came through the edge, or the configured URL says so. No header decides. */
 export function isSecure({ protocol }: { readonly protocol: string }, listenerUrl: string): boolean {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AuditEntry, Draft, Row, Store } from '../store/index.ts'
+import type { AuditEntry, Draft, Row, Store } from '../../store/index.ts'
 import type { Passwords } from './passwords.ts'
 
 /** Rows with the sign-in credentials of users. They have no public resource and are deleted with their user. */

@@ -1,10 +1,10 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { matchesWords, requirePrincipal, searchWords } from '../api/index.ts'
-import { formatTimestamp } from '../base/values/clock.ts'
-import { backendKinds, resourceOfPrefix } from '../resources/index.ts'
-import type { Row, Store } from '../store/index.ts'
-import type { BackendListing, BackendPage, BackendTrees } from './page-data.ts'
+import { matchesWords, requirePrincipal, searchWords } from '../../api/index.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
+import { backendKinds, resourceOfPrefix } from '../../resources/index.ts'
+import type { Row, Store } from '../../store/index.ts'
+import type { BackendListing, BackendPage, BackendTrees } from '../page-data.ts'
 import { scanPages } from './scan.ts'
 
 type Data = Readonly<Record<string, unknown>>

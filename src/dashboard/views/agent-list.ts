@@ -1,9 +1,9 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { matchesWords, requirePrincipal, searchWords } from '../api/index.ts'
-import { resourceOfPrefix } from '../resources/index.ts'
-import type { Store } from '../store/index.ts'
-import type { AgentIdentity, AgentIdentityPage } from './page-data.ts'
+import { matchesWords, requirePrincipal, searchWords } from '../../api/index.ts'
+import { resourceOfPrefix } from '../../resources/index.ts'
+import type { Store } from '../../store/index.ts'
+import type { AgentIdentity, AgentIdentityPage } from '../page-data.ts'
 
 /** An online session, as far as it tells agents apart. */
 interface OnlineAgent {

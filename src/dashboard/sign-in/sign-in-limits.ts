@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
-import { problem } from '../api/index.ts'
-import { type AttemptLimit, createAttemptLimit } from '../base/limits/attempt-limit.ts'
-import type { Clock } from '../base/values/clock.ts'
+import { problem } from '../../api/index.ts'
+import { type AttemptLimit, createAttemptLimit } from '../../base/limits/attempt-limit.ts'
+import type { Clock } from '../../base/values/clock.ts'
 import { PasswordQueueFull } from './passwords.ts'
 
 // Enough for typing mistakes, too few for guessing.

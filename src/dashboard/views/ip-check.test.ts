@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { IpRule } from '../base/values/ip-rules.ts'
+import type { IpRule } from '../../base/values/ip-rules.ts'
 import { evaluateRules } from './ip-check.ts'
 
 const office: IpRule = { cidr: '198.51.100.0/24', action: 'allow' }

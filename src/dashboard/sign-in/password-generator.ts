@@ -1,5 +1,5 @@
-import type { Secret } from '../base/values/secret.ts'
-import { type AuditEntry, type DurableStore, openDashboardSessions } from '../store/index.ts'
+import type { Secret } from '../../base/values/secret.ts'
+import { type AuditEntry, type DurableStore, openDashboardSessions } from '../../store/index.ts'
 import { generatePassword, type Passwords } from './passwords.ts'
 import { createSignInStore, hashPassword } from './sign-in-store.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { requirePrincipal } from '../api/index.ts'
-import type { MaybePromise } from '../base/values/maybe-promise.ts'
-import type { CountryCount, TrafficHistory } from './page-data.ts'
+import { requirePrincipal } from '../../api/index.ts'
+import type { MaybePromise } from '../../base/values/maybe-promise.ts'
+import type { CountryCount, TrafficHistory } from '../page-data.ts'
 
 /** The traffic of this node that the pages ask for; `MaybePromise` because workers may count it. */
 export interface TrafficSource {
