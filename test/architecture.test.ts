@@ -177,6 +177,17 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       views: ['.', 'sign-in', 'policy'],
     },
   },
+  events: {
+    doors: ['index.ts', 'events.ts'],
+    folders: {
+      '.': [],
+      aws: ['.'],
+      targets: ['.', 'aws'],
+      traffic: ['.'],
+      destinations: ['.', 'targets', 'traffic'],
+      queue: ['.', 'traffic', 'destinations'],
+    },
+  },
 }
 
 /** Files that import each other, types included, with the reason. Nothing else may. */

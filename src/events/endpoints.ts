@@ -1,4 +1,4 @@
-import type { TargetEndpoints } from './targets/target.ts'
+import type { TargetEndpoints } from './target.ts'
 
 /** Reads the endpoints from the environment: the variables that AWS tools use, one for monitoring and one for Azure. */
 export function readEndpoints(environment: Readonly<Record<string, string | undefined>>): TargetEndpoints {

@@ -6,27 +6,32 @@ import type { Logger } from '../base/process/log.ts'
 import { type Clock, systemClock } from '../base/values/clock.ts'
 import { KsuidGenerator } from '../base/values/id.ts'
 import { type DeadLetter, type DurableStore, openEventQueue, type SinkState } from '../store/index.ts'
-import type { BatchResult } from './delivery-worker.ts'
-import { type DestinationStatus, describeStatus } from './destination-status.ts'
-import { DESTINATIONS, Destinations } from './destinations.ts'
-import { Dispatcher } from './dispatcher.ts'
+import { type DestinationStatus, describeStatus } from './destinations/destination-status.ts'
+import { DESTINATIONS, Destinations } from './destinations/destinations.ts'
+import { createEventMetrics, type SinkGauges } from './destinations/metrics.ts'
+import { Subscriptions } from './destinations/subscriptions.ts'
+import { sendTestEvent } from './destinations/test-event.ts'
 import { serializeEvent, uriOf } from './event.ts'
-import { Inbox } from './inbox.ts'
-import { createEventMetrics, type SinkGauges } from './metrics.ts'
-import { Outbox } from './outbox.ts'
-import { Ownership } from './ownership.ts'
+import type { BatchResult } from './queue/delivery-worker.ts'
+import { Dispatcher } from './queue/dispatcher.ts'
+import { Inbox } from './queue/inbox.ts'
+import { Outbox } from './queue/outbox.ts'
+import { Ownership } from './queue/ownership.ts'
+import { TrafficWorkers } from './queue/traffic-workers.ts'
 import {
   accountOfLifecycleEvent,
   lifecycleEvents,
   lifecycleObject,
   type SessionLifecycleEvent,
 } from './session-events.ts'
-import { Subscriptions } from './subscriptions.ts'
-import type { CloudIdentity, TargetEndpoints } from './targets/target.ts'
-import { sendTestEvent } from './test-event.ts'
-import { type FinishedConnection, type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION } from './traffic.ts'
-import type { TrafficEvent } from './traffic-event.ts'
-import { TrafficWorkers } from './traffic-workers.ts'
+import type { CloudIdentity, TargetEndpoints } from './target.ts'
+import {
+  type FinishedConnection,
+  type FinishedRequest,
+  HTTP_REQUEST,
+  TCP_CONNECTION,
+} from './traffic/traffic.ts'
+import type { TrafficEvent } from './traffic/traffic-event.ts'
 
 const SUBSCRIPTIONS = 'event_subscriptions'
 

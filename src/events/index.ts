@@ -6,9 +6,9 @@
  * its SDK, `testing/` the test harness.
  */
 
-export type { DestinationStatus } from './destination-status.ts'
+export type { DestinationStatus } from './destinations/destination-status.ts'
+export { checkFilter } from './destinations/subscriptions.ts'
+export { TestEventFailed } from './destinations/test-event.ts'
 export { readEndpoints } from './endpoints.ts'
 export { createEvents, type Events } from './events.ts'
 export { FilterError } from './filter.ts'
-export { checkFilter } from './subscriptions.ts'
-export { TestEventFailed } from './test-event.ts'

@@ -1,6 +1,6 @@
-import { parseRetryAfter } from '../targets/retry-after.ts'
-import type { SettingsOf, TargetContext } from '../targets/target.ts'
-import { DeliveryFailed } from '../targets/target.ts'
+import { parseRetryAfter } from '../retry-after.ts'
+import type { SettingsOf, TargetContext } from '../target.ts'
+import { DeliveryFailed } from '../target.ts'
 import { createAwsHandler } from './handler.ts'
 
 export type CloudAuth = SettingsOf<'kinesis'>['auth']

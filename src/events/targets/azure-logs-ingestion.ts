@@ -1,4 +1,4 @@
-import { parseRetryAfter } from './retry-after.ts'
+import { parseRetryAfter } from '../retry-after.ts'
 import {
   attemptSignal,
   DeliveryFailed,
@@ -6,7 +6,7 @@ import {
   type OutboundEvent,
   type TargetContext,
   type TargetFactory,
-} from './target.ts'
+} from '../target.ts'
 
 const LOGIN_URL = 'https://login.microsoftonline.com'
 const API_VERSION = '2023-01-01'

@@ -7,7 +7,7 @@ import {
   type OutboundEvent,
   type TargetFactory,
   toFailure,
-} from './target.ts'
+} from '../target.ts'
 
 // The service accepts 1 MiB per request and adds 26 bytes for each event.
 const MAX_EVENTS = 5000

@@ -1,6 +1,6 @@
 import { parseArn } from '../aws/arn.ts'
 import { createAwsCaller } from '../aws/caller.ts'
-import { attemptSignal, type DeliveryOutcome, delivered, type TargetFactory } from './target.ts'
+import { attemptSignal, type DeliveryOutcome, delivered, type TargetFactory } from '../target.ts'
 
 /** A Firehose delivery stream, one record per event with a trailing newline: Firehose concatenates records. */
 export const firehose: TargetFactory<'firehose'> = ({ auth, delivery_stream_arn }, context) => {

@@ -1,10 +1,10 @@
+import type { DeliveryTarget, TargetContext, TargetFactory, TargetKind, TargetSettings } from '../target.ts'
 import { azureLogsIngestion } from './azure-logs-ingestion.ts'
 import { cloudwatchLogs } from './cloudwatch-logs.ts'
 import { firehose } from './firehose.ts'
 import { kinesis } from './kinesis.ts'
 import { monitoring } from './monitoring.ts'
 import { s3 } from './s3.ts'
-import type { DeliveryTarget, TargetContext, TargetFactory, TargetKind, TargetSettings } from './target.ts'
 import { webhook } from './webhook.ts'
 
 /** Every kind of target; a declared kind without a factory does not compile. */

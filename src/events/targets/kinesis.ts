@@ -1,6 +1,6 @@
 import { parseArn } from '../aws/arn.ts'
 import { createAwsCaller } from '../aws/caller.ts'
-import { attemptSignal, type DeliveryOutcome, delivered, type TargetFactory } from './target.ts'
+import { attemptSignal, type DeliveryOutcome, delivered, type TargetFactory } from '../target.ts'
 
 /** A Kinesis data stream, one record per event. */
 export const kinesis: TargetFactory<'kinesis'> = ({ auth, stream_arn }, context) => {

@@ -1,6 +1,12 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { parseRetryAfter } from './retry-after.ts'
-import { attemptSignal, DeliveryFailed, delivered, type OutboundEvent, type TargetFactory } from './target.ts'
+import { parseRetryAfter } from '../retry-after.ts'
+import {
+  attemptSignal,
+  DeliveryFailed,
+  delivered,
+  type OutboundEvent,
+  type TargetFactory,
+} from '../target.ts'
 
 const DEFAULT_SITE = 'datadoghq.com'
 // The intake accepts 1,000 entries and 5 MB per request; the rest is for the envelope of each entry.

@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { parseArn } from '../aws/arn.ts'
 import { createAwsCaller } from '../aws/caller.ts'
-import { attemptSignal, delivered, type OutboundEvent, type TargetFactory } from './target.ts'
+import { attemptSignal, delivered, type OutboundEvent, type TargetFactory } from '../target.ts'
 
 const compress = promisify(gzip)
 // A file is assembled in memory, so this limit applies whatever the destination allows.

@@ -17,9 +17,6 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { systemClock } from '../../base/values/clock.ts'
 import { createAwsHandler } from '../aws/handler.ts'
-import { json, LONG_TERM, problem, startCloud, xmlProblem } from '../testing/cloud.ts'
-import { type ReceivedRequest, type Sink, type SinkResponse, startSink } from '../testing/sink.ts'
-import { createTarget } from './kinds.ts'
 import {
   type DeliveryOutcome,
   type DeliveryTarget,
@@ -28,7 +25,10 @@ import {
   type TargetKind,
   type TargetSettings,
   toFailure,
-} from './target.ts'
+} from '../target.ts'
+import { json, LONG_TERM, problem, startCloud, xmlProblem } from '../testing/cloud.ts'
+import { type ReceivedRequest, type Sink, type SinkResponse, startSink } from '../testing/sink.ts'
+import { createTarget } from './kinds.ts'
 
 const NO_TARGET: TargetSettings = {
   firehose: null,

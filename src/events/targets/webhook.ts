@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { parseRetryAfter } from './retry-after.ts'
+import { parseRetryAfter } from '../retry-after.ts'
 import {
   attemptSignal,
   type DeliveryOutcome,
@@ -7,7 +7,7 @@ import {
   type OutboundEvent,
   type TargetFactory,
   toFailure,
-} from './target.ts'
+} from '../target.ts'
 
 const MAX_CONCURRENT_REQUESTS = 16
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/values/clock.ts'
-import type { EventQueue, QueuedEvent } from '../store/index.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import type { EventQueue, QueuedEvent } from '../../store/index.ts'
 
 const MAX_PENDING = 10_000
 

@@ -1,9 +1,8 @@
-import type { Logger } from '../base/process/log.ts'
-import { errorMessage } from '../base/text/error-message.ts'
-import type { Clock } from '../base/values/clock.ts'
-import type { PendingEvent, Settlement } from '../store/index.ts'
-import type { Destination } from './destinations.ts'
-import { nextAttempt } from './schedule.ts'
+import type { Logger } from '../../base/process/log.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import type { PendingEvent, Settlement } from '../../store/index.ts'
+import type { Destination } from '../destinations/destinations.ts'
 import {
   type BatchLimits,
   DeliveryFailed,
@@ -11,7 +10,8 @@ import {
   type DeliveryTarget,
   type OutboundEvent,
   toFailure,
-} from './targets/target.ts'
+} from '../target.ts'
+import { nextAttempt } from './schedule.ts'
 
 /** An event of a queue with its number of attempts so far, if any. */
 export type QueuedDelivery = OutboundEvent & Partial<Pick<PendingEvent, 'attempts'>>

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/values/clock.ts'
-import type { Lease, Store } from '../store/index.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import type { Lease, Store } from '../../store/index.ts'
 
 /** Holds a lease while this process lives, so that one process at a time does the work behind it. */
 export class Ownership {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KsuidGenerator } from '../base/values/id.ts'
-import { TRAFFIC_FIELDS } from '../resources/index.ts'
+import { KsuidGenerator } from '../../base/values/id.ts'
+import { TRAFFIC_FIELDS } from '../../resources/index.ts'
 import { type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION, trafficKinds } from './traffic.ts'
 import { TrafficRecorder } from './traffic-event.ts'
 

@@ -1,9 +1,9 @@
-import type { Logger } from '../base/process/log.ts'
-import { errorMessage } from '../base/text/error-message.ts'
-import { TRAFFIC_FIELDS } from '../resources/index.ts'
-import { type Filter, parseFilter } from './filter.ts'
-import { filterEnvironmentOf, type TrafficKind, trafficKinds } from './traffic.ts'
-import { TrafficRecorder } from './traffic-event.ts'
+import type { Logger } from '../../base/process/log.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { TRAFFIC_FIELDS } from '../../resources/index.ts'
+import { type Filter, parseFilter } from '../filter.ts'
+import { filterEnvironmentOf, type TrafficKind, trafficKinds } from '../traffic/traffic.ts'
+import { TrafficRecorder } from '../traffic/traffic-event.ts'
 
 /** What matters of the data of a subscription row. */
 interface SubscriptionData {

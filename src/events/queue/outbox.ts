@@ -1,7 +1,7 @@
-import type { Logger } from '../base/process/log.ts'
-import type { Clock } from '../base/values/clock.ts'
-import { type KsuidGenerator, prefixOf } from '../base/values/id.ts'
-import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
+import type { Logger } from '../../base/process/log.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import { type KsuidGenerator, prefixOf } from '../../base/values/id.ts'
+import { allResources, EVENT_TYPES, type Resource } from '../../resources/index.ts'
 import {
   type Change,
   type EventQueue,
@@ -10,9 +10,9 @@ import {
   type QueuedEvent,
   type RecordOfKind,
   type Store,
-} from '../store/index.ts'
-import { type EventPrincipal, renderObject, serializeEvent, uriOf } from './event.ts'
-import { Subscriptions } from './subscriptions.ts'
+} from '../../store/index.ts'
+import { Subscriptions } from '../destinations/subscriptions.ts'
+import { type EventPrincipal, renderObject, serializeEvent, uriOf } from '../event.ts'
 
 const PAGE_SIZE = 200
 // Followers further behind than this are reset from the rows.

@@ -1,7 +1,7 @@
-import type { Row } from '../store/index.ts'
-import { recordOf } from '../store/index.ts'
-import { createTarget } from './targets/kinds.ts'
-import type { DeliveryTarget, TargetContext } from './targets/target.ts'
+import type { Row } from '../../store/index.ts'
+import { recordOf } from '../../store/index.ts'
+import type { DeliveryTarget, TargetContext } from '../target.ts'
+import { createTarget } from '../targets/kinds.ts'
 
 /** The kind of their rows. */
 export const DESTINATIONS = 'event_destinations'

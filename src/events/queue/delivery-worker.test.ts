@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../../test/support/eventually.ts'
-import { silentLog } from '../base/process/log.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { silentLog } from '../../base/process/log.ts'
+import { type DeliveryOutcome, type DeliveryTarget, delivered, type OutboundEvent } from '../target.ts'
+import { ManualClock } from '../testing/platform.ts'
 import { type BatchResult, type DeliveryQueue, DeliveryWorker } from './delivery-worker.ts'
-import { type DeliveryOutcome, type DeliveryTarget, delivered, type OutboundEvent } from './targets/target.ts'
-import { ManualClock } from './testing/platform.ts'
 import { TrafficBuffer } from './traffic-buffer.ts'
 
 function outboundEvent(id: string, time: number) {

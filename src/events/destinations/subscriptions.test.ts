@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { silentLog } from '../base/process/log.ts'
-import { KsuidGenerator } from '../base/values/id.ts'
+import { silentLog } from '../../base/process/log.ts'
+import { KsuidGenerator } from '../../base/values/id.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const HTTP = 'http_request_complete.v0'

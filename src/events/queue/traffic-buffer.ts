@@ -1,5 +1,5 @@
+import type { BatchLimits, OutboundEvent } from '../target.ts'
 import type { BatchResult, DeliveryQueue, QueuedDelivery } from './delivery-worker.ts'
-import type { BatchLimits, OutboundEvent } from './targets/target.ts'
 
 /** The memory budget that all buffers of a process share. */
 export interface MemoryBudget {

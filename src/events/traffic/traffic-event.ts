@@ -1,5 +1,5 @@
-import type { KsuidGenerator } from '../base/values/id.ts'
-import type { OutboundEvent } from './targets/target.ts'
+import type { KsuidGenerator } from '../../base/values/id.ts'
+import type { OutboundEvent } from '../target.ts'
 import type { TrafficKind } from './traffic.ts'
 
 type Render = (captured: unknown) => unknown

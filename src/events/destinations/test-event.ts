@@ -1,9 +1,9 @@
-import type { Clock } from '../base/values/clock.ts'
-import type { KsuidGenerator } from '../base/values/id.ts'
-import { type DurableStore, type EventQueue, NoSuchRow } from '../store/index.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import type { KsuidGenerator } from '../../base/values/id.ts'
+import { type DurableStore, type EventQueue, NoSuchRow } from '../../store/index.ts'
+import { serializeEvent, uriOf } from '../event.ts'
+import { toFailure } from '../target.ts'
 import { DESTINATIONS, type Destination, Destinations, type SharedTargetContext } from './destinations.ts'
-import { serializeEvent, uriOf } from './event.ts'
-import { toFailure } from './targets/target.ts'
 
 export interface TestEventContext {
   readonly store: DurableStore

@@ -1,6 +1,6 @@
-import type { Outbound } from '../../base/outbound/outbound.ts'
-import type { Clock } from '../../base/values/clock.ts'
-import type { EventDestination, StoredRecord } from '../../resources/index.ts'
+import type { Outbound } from '../base/outbound/outbound.ts'
+import type { Clock } from '../base/values/clock.ts'
+import type { EventDestination, StoredRecord } from '../resources/index.ts'
 
 /** One event for one destination; every attempt sends the same bytes. */
 export interface OutboundEvent {

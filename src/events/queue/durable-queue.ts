@@ -1,6 +1,6 @@
-import type { EventQueue, SinkState } from '../store/index.ts'
+import type { EventQueue, SinkState } from '../../store/index.ts'
+import type { BatchLimits } from '../target.ts'
 import type { BatchResult, DeliveryQueue, QueuedDelivery } from './delivery-worker.ts'
-import type { BatchLimits } from './targets/target.ts'
 
 /** The events of one destination that are queued in the store. */
 export class DurableQueue implements DeliveryQueue {

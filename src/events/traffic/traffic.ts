@@ -1,7 +1,7 @@
-import { trimOws } from '../base/http/optional-white-space.ts'
-import type { Environment } from '../policy/index.ts'
-import { TRAFFIC_FIELDS } from '../resources/index.ts'
-import { filterEnvironment, type Getter } from './filter.ts'
+import { trimOws } from '../../base/http/optional-white-space.ts'
+import type { Environment } from '../../policy/index.ts'
+import { TRAFFIC_FIELDS } from '../../resources/index.ts'
+import { filterEnvironment, type Getter } from '../filter.ts'
 
 /** The client connection of a request, as the edge reports it. */
 export interface ClientConnectionInfo {

@@ -1,10 +1,10 @@
-import type { Logger } from '../base/process/log.ts'
-import type { Clock } from '../base/values/clock.ts'
-import type { EventQueue } from '../store/index.ts'
+import type { Logger } from '../../base/process/log.ts'
+import type { Clock } from '../../base/values/clock.ts'
+import type { EventQueue } from '../../store/index.ts'
+import type { Destination, Destinations } from '../destinations/destinations.ts'
+import type { TrafficEvent } from '../traffic/traffic-event.ts'
 import { type BatchResult, DeliveryWorker } from './delivery-worker.ts'
-import type { Destination, Destinations } from './destinations.ts'
 import { type MemoryBudget, TrafficBuffer } from './traffic-buffer.ts'
-import type { TrafficEvent } from './traffic-event.ts'
 
 const MAX_BUFFERED_BYTES = 64 * 1024 * 1024
 const WAKE_EVERY_EVENTS = 250

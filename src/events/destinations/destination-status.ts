@@ -1,5 +1,5 @@
-import { formatTimestamp } from '../base/values/clock.ts'
-import type { SinkState } from '../store/index.ts'
+import { formatTimestamp } from '../../base/values/clock.ts'
+import type { SinkState } from '../../store/index.ts'
 
 /** The delivery status of a destination, as the API returns it. */
 export interface DestinationStatus {
