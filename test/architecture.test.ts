@@ -77,20 +77,38 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
     },
   },
   edge: {
-    doors: ['index.ts', 'edge.ts'],
+    doors: ['index.ts', 'edge.ts', 'login/index.ts'],
     folders: {
-      '.': ['message'],
-      // Of the root, only the catalogue of errors: parsers know no connections.
+      '.': ['message', 'response', 'contracts', 'stats'],
       message: ['errors.ts'],
-      http: ['.', 'message'],
-      upstream: ['.', 'message'],
-      listeners: ['.', 'http'],
-      kubernetes: ['.', 'http', 'listeners'],
-      modules: ['.', 'message'],
-      backends: ['.', 'message', 'upstream'],
-      policy: ['.', 'message', 'modules'],
-      compile: ['.', 'modules', 'policy', 'backends', 'upstream'],
-      login: ['.', 'message', 'modules'],
+      response: ['snapshot.ts', 'errors.ts'],
+      contracts: ['errors.ts', 'message', 'response', 'stats'],
+      stats: ['connection.ts'],
+      http: ['.', 'message', 'response', 'contracts'],
+      upstream: ['.', 'message', 'contracts', 'stats'],
+      listeners: ['.', 'contracts', 'http'],
+      kubernetes: ['.', 'contracts', 'http', 'listeners'],
+      modules: ['.', 'message', 'response', 'contracts', 'stats'],
+      backends: ['message', 'response', 'contracts', 'upstream'],
+      policy: ['.', 'message', 'response', 'contracts', 'stats', 'modules'],
+      compile: ['.', 'response', 'contracts', 'stats', 'upstream', 'modules', 'backends', 'policy'],
+      login: ['message', 'modules'],
+      'login/provider': ['.', 'stats', 'login'],
+      'login/sessions': ['.', 'message', 'contracts', 'modules', 'login', 'login/provider'],
+      'login/oauth': ['login', 'login/provider'],
+      'login/oidc': ['login', 'login/provider', 'login/sessions'],
+      'login/saml': ['.', 'login', 'login/provider', 'login/sessions'],
+      'login/guard': [
+        '.',
+        'response',
+        'contracts',
+        'stats',
+        'modules',
+        'login',
+        'login/provider',
+        'login/sessions',
+        'login/saml',
+      ],
     },
   },
   agent: {
@@ -201,13 +219,13 @@ const CYCLES: Readonly<Record<string, readonly string[]>> = {
     'src/sessions/session/live-tunnel.ts',
   ],
   'The contracts of the edge name each other: an exchange has a route, whose steps get an exchange.': [
-    'src/edge/backend.ts',
-    'src/edge/core.ts',
-    'src/edge/exchange.ts',
-    'src/edge/held-body.ts',
-    'src/edge/held-response.ts',
-    'src/edge/module.ts',
-    'src/edge/table.ts',
+    'src/edge/contracts/backend.ts',
+    'src/edge/contracts/core.ts',
+    'src/edge/contracts/exchange.ts',
+    'src/edge/contracts/held-body.ts',
+    'src/edge/contracts/held-response.ts',
+    'src/edge/contracts/module.ts',
+    'src/edge/contracts/table.ts',
   ],
   'The context of a module offers logins, which get the context of their module.': [
     'src/edge/modules/context.ts',
@@ -297,7 +315,8 @@ test('the options of endpoints load modules and values, but no resources', () =>
 function folderIn(part: string, file: string): string | undefined {
   const { doors, folders } = FOLDERS[part]!
   const path = file.slice(`src/${part}/`.length)
-  if (!path.includes('/')) return doors.includes(path) ? undefined : '.'
+  if (doors.includes(path)) return undefined
+  if (!path.includes('/')) return '.'
   let folder = dirname(path)
   while (folder.includes('/') && !(folder in folders)) folder = dirname(folder)
   return folder
@@ -403,7 +422,7 @@ const ADAPTERS: readonly { readonly uses: RegExp; readonly adapter: string }[] =
     uses: /['"]ssh2\/|\b_(?:protocol|handlers|kexinit|kex|cipher|packetRW)\b/,
     adapter: 'src/sessions/ssh/ssh2.ts',
   },
-  { uses: /from '@xmldom\/xmldom'/, adapter: 'src/edge/login/saml-metadata.ts' },
+  { uses: /from '@xmldom\/xmldom'/, adapter: 'src/edge/login/saml/saml-metadata.ts' },
   { uses: /\bsetFlagsFromString\b|\brunInNewContext\b/, adapter: 'src/base/process/garbage-collector.ts' },
   { uses: /\.transfer(?:ToFixedLength)?\(/, adapter: 'src/base/io/memory/detach-buffer.ts' },
   { uses: /\b_handle\b|'node:ffi'/, adapter: 'src/base/io/sockets/unsent-limit.ts' },

@@ -14,7 +14,7 @@ const SOURCES = [
   'src/dashboard/pages.ts',
   'src/edge/errors.ts',
   'src/edge/login/**/*.ts',
-  'src/edge/response.ts',
+  'src/edge/response/response.ts',
   'src/errors/pages.ts',
 ]
 

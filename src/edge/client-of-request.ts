@@ -1,5 +1,5 @@
 import { findClient, type TrustedProxies } from '../base/http/forwarded.ts'
-import type { ClientConnection } from './connection.ts'
+import type { ClientConnection } from './contracts/connection.ts'
 import { type EdgeError, edgeError } from './errors.ts'
 import type { RequestHead } from './message/request-head.ts'
 

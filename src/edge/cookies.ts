@@ -1,5 +1,5 @@
 import { trimOws } from '../base/http/optional-white-space.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange } from './contracts/exchange.ts'
 
 /** The cookies of one request. */
 export class Cookies {

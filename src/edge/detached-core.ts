@@ -4,12 +4,12 @@ import { WindowBudget } from '../base/io/memory/window-budget.ts'
 import { FlushScheduler } from '../base/io/streams/flush-scheduler.ts'
 import { silentLog } from '../base/process/log.ts'
 import { systemClock } from '../base/values/clock.ts'
-import { type Core, NO_SERVICES } from './core.ts'
-import { HELD_BODY_LIMITS } from './held-body.ts'
-import { defaultLimits, toTickLimits } from './limits.ts'
-import { OWN_BODY_LIMITS } from './own-body.ts'
-import { EMPTY_TABLE } from './table.ts'
-import { Traffic } from './traffic.ts'
+import { type Core, NO_SERVICES } from './contracts/core.ts'
+import { HELD_BODY_LIMITS } from './contracts/held-body.ts'
+import { defaultLimits, toTickLimits } from './contracts/limits.ts'
+import { EMPTY_TABLE } from './contracts/table.ts'
+import { OWN_BODY_LIMITS } from './response/own-body.ts'
+import { Traffic } from './stats/traffic.ts'
 
 /** The state of an edge without listeners, for trials of policies and for tests. Its timers never start. */
 export function createDetachedCore(): Core {

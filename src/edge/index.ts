@@ -9,8 +9,10 @@
  * `kubernetes` accepts connections of clusters, `compile` turns configuration into the routing table, `modules` and
  * `backends` hold the behaviour of each kind, `login` signs visitors in, and `testing` holds the test harness.
  */
-export { combineObservers } from './combine-observers.ts'
-export { DesiredPorts } from './desired-ports.ts'
+export { combineObservers } from './contracts/combine-observers.ts'
+export { DesiredPorts } from './contracts/desired-ports.ts'
+export type { Observer } from './contracts/observe.ts'
+export { createServedCertificates } from './contracts/served-certificates.ts'
 export { createEdge, type Edge } from './edge.ts'
 export {
   createLogins,
@@ -19,10 +21,8 @@ export {
   type OauthEndpoints,
   type Revocation,
 } from './login/index.ts'
-export type { Observer } from './observe.ts'
 export { OUTBOUND_CALL_LIMITS } from './policy/outbound-calls.ts'
-export type { RateLease, RateLeaseRequest, TakeRateLease } from './policy/rate-lease.ts'
-export { RateLedger } from './policy/rate-ledger.ts'
-export { TIME_BOUNDS } from './response-times.ts'
-export { createServedCertificates } from './served-certificates.ts'
-export type { CountUpdate } from './shared-counts.ts'
+export type { RateLease, RateLeaseRequest, TakeRateLease } from './policy/rates/rate-lease.ts'
+export { RateLedger } from './policy/rates/rate-ledger.ts'
+export { TIME_BOUNDS } from './stats/response-times.ts'
+export type { CountUpdate } from './stats/shared-counts.ts'

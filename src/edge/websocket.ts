@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { Exchange } from './contracts/exchange.ts'
 import { type EdgeError, edgeError } from './errors.ts'
-import type { Exchange } from './exchange.ts'
 import type { MessageFraming } from './message/field-scan.ts'
 import { HeaderFields } from './message/fields.ts'
 import type { RequestHead } from './message/request-head.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
 import type { Edge } from '../edge/index.ts'
-import { Traffic } from '../edge/traffic.ts'
+import { Traffic } from '../edge/stats/traffic.ts'
 import { registerPlatformMetrics } from './metrics.ts'
 
 test('totals of edges are counters, with the same value at each scrape until traffic comes', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { defaultLimits, type LimitSettings } from '../../src/edge/limits.ts'
+import { defaultLimits, type LimitSettings } from '../../src/edge/contracts/limits.ts'
 import { MAX_FIELDS, MAX_HEAD_BYTES, MAX_TARGET_BYTES } from '../../src/edge/message/request-head.ts'
 import {
   MAX_INTERIMS,

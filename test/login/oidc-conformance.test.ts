@@ -28,7 +28,7 @@ import {
  * rp-claims-aggregated, -distributed: optional claim types, not used.
  * rp-support-3rd-party-init-login: sign-ins begin at the page itself.
  * rp-frontchannel-*, rp-sess-mgmt-*: of log-outs that a provider begins, back-channel logout is offered; the cases of
- * rp-backchannel-* are in src/edge/login/backchannel-logout.test.ts.
+ * rp-backchannel-* are in src/edge/login/oidc/backchannel-logout.test.ts.
  */
 
 type Provider = Awaited<ReturnType<typeof start>>

@@ -209,7 +209,7 @@ test('the compiler or a test names every place that a new module, backend or res
     const { toEndpointOptions } = await import('./src/sessions/bind/endpoint-options.ts')
     const { parseCommand } = await import('./src/sessions/ssh/command-line.ts')
     const { operations } = await import('./src/api/all-operations.ts')
-    const { edgeKinds } = await import('./src/edge/snapshot.ts')
+    const { edgeKinds } = await import('./src/edge/contracts/snapshot.ts')
     const definition = toDefinition(ENDPOINT_FLAGS.http, { 'sample-word': 'hello' })
     const spec = toTunnelSpec('web', tunnelShape.read({ ...definition, proto: 'http', addr: '80' }, [], []))
     const paths = new Set(operations.map(({ path }) => path))

@@ -25,7 +25,7 @@ const PARSERS: Readonly<Record<string, string>> = {
   'X.509': 'src/certs/x509/x509.test.ts',
   'certificate requests': 'src/certs/x509/certificate-request.test.ts',
   'requests of Kubernetes clusters': 'src/edge/kubernetes/connection-messages.test.ts',
-  'SAML messages and metadata': 'src/edge/login/xml-fuzz.test.ts',
+  'SAML messages and metadata': 'src/edge/login/saml/xml-fuzz.test.ts',
   'patterns of filters and policies': 'src/base/pattern/linear-pattern.test.ts',
   cookies: 'src/dashboard/sign-in/cookie.test.ts',
   'WebSocket frames': 'src/agent/inspector/websocket-scanner.test.ts',

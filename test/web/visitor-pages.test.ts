@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { EdgeError, edgeError } from '../../src/edge/errors.ts'
-import { type EdgeResponse, renderError } from '../../src/edge/response.ts'
+import { type EdgeResponse, renderError } from '../../src/edge/response/response.ts'
 import { startHttp } from '../support/local-server.ts'
 import { openPage } from './browser.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'

@@ -1,5 +1,5 @@
-import type { UpstreamTarget } from '../backend.ts'
-import type { EdgeResponse } from '../response.ts'
+import type { UpstreamTarget } from '../contracts/backend.ts'
+import type { EdgeResponse } from '../response/response.ts'
 
 /**
  * A compiled backend: picks the target of each request or connection, and the next one when a target is unreachable.

@@ -1,7 +1,7 @@
 import type { StaticBackend } from '../../resources/index.ts'
-import type { UpstreamTarget } from '../backend.ts'
-import type { OwnedRecord } from '../snapshot.ts'
-import type { Tunnel } from '../tunnels.ts'
+import type { UpstreamTarget } from '../contracts/backend.ts'
+import type { OwnedRecord } from '../contracts/snapshot.ts'
+import type { Tunnel } from '../contracts/tunnels.ts'
 import type { Balancer } from './balancer.ts'
 
 /** What a backend can resolve while it is built. */

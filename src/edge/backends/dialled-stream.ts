@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { SocketStream } from '../../base/io/sockets/socket-stream.ts'
 import { StreamLayer } from '../../base/io/streams/stream-layer.ts'
-import { DialError } from '../backend.ts'
+import { DialError } from '../contracts/backend.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 

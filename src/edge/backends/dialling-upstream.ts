@@ -1,7 +1,7 @@
 import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
-import type { Exchange } from '../exchange.ts'
-import type { BodySource } from '../held-body.ts'
-import type { Upstream } from '../upstream.ts'
+import type { Exchange } from '../contracts/exchange.ts'
+import type { BodySource } from '../contracts/held-body.ts'
+import type { Upstream } from '../contracts/upstream.ts'
 import type { DialledStream } from './dialled-stream.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { FailoverBackend } from '../../resources/index.ts'
-import type { OwnedRecord } from '../snapshot.ts'
+import type { OwnedRecord } from '../contracts/snapshot.ts'
 import type { BackendBuilder } from './context.ts'
 
 /**

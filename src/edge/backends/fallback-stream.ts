@@ -1,7 +1,7 @@
 import { DeferredStream } from '../../base/io/streams/deferred-stream.ts'
 import { type ByteStream, silentSink } from '../../base/io/streams/stream.ts'
-import { DialError, type UpstreamTarget } from '../backend.ts'
-import type { ClientInfo } from '../tunnels.ts'
+import { DialError, type UpstreamTarget } from '../contracts/backend.ts'
+import type { ClientInfo } from '../contracts/tunnels.ts'
 import { DialledStream } from './dialled-stream.ts'
 
 /** A raw connection that moves to the next target when a dial fails. It is attached once one target is connected. */

@@ -1,7 +1,7 @@
 import type { HttpResponseBackend } from '../../resources/index.ts'
+import type { OwnedRecord } from '../contracts/snapshot.ts'
 import { fieldLine } from '../message/own-fields.ts'
-import type { EdgeResponse } from '../response.ts'
-import type { OwnedRecord } from '../snapshot.ts'
+import type { EdgeResponse } from '../response/response.ts'
 import { emptyBackend } from './balancer.ts'
 import type { BackendBuilder } from './context.ts'
 

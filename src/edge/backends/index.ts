@@ -7,9 +7,14 @@
  */
 
 import { resourceOfPrefix, type resources } from '../../resources/index.ts'
-import { type HttpBackend, isEdgeResponse, type RawBackend, type UpstreamTarget } from '../backend.ts'
-import type { EdgeResponse } from '../response.ts'
-import type { BackendKind, OwnedRecord, Snapshot } from '../snapshot.ts'
+import {
+  type HttpBackend,
+  isEdgeResponse,
+  type RawBackend,
+  type UpstreamTarget,
+} from '../contracts/backend.ts'
+import type { BackendKind, OwnedRecord, Snapshot } from '../contracts/snapshot.ts'
+import type { EdgeResponse } from '../response/response.ts'
 import type { Balancer } from './balancer.ts'
 import type { BackendBuilder, BackendContext } from './context.ts'
 import { failover } from './failover.ts'

@@ -1,5 +1,5 @@
 import type { StaticBackend } from '../../resources/index.ts'
-import type { OwnedRecord } from '../snapshot.ts'
+import type { OwnedRecord } from '../contracts/snapshot.ts'
 import type { BackendBuilder } from './context.ts'
 
 /** Forwards traffic to a fixed address that the server dials itself. */

@@ -1,7 +1,7 @@
 import type { TunnelGroupBackend } from '../../resources/index.ts'
-import type { UpstreamTarget } from '../backend.ts'
-import type { OwnedRecord } from '../snapshot.ts'
-import type { Tunnel } from '../tunnels.ts'
+import type { UpstreamTarget } from '../contracts/backend.ts'
+import type { OwnedRecord } from '../contracts/snapshot.ts'
+import type { Tunnel } from '../contracts/tunnels.ts'
 import type { BackendBuilder } from './context.ts'
 
 /** How many tunnels of a group one request is tried on: if two are unreachable, more will not help. */

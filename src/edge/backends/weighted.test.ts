@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { UpstreamTarget } from '../backend.ts'
+import type { UpstreamTarget } from '../contracts/backend.ts'
 import { weighted } from './weighted.ts'
 
 /** A weighted backend over children that tests switch on and off. */

@@ -1,6 +1,6 @@
 import { type Turn, takeTurn } from '../../base/values/weighted-turns.ts'
 import type { WeightedBackend } from '../../resources/index.ts'
-import type { OwnedRecord } from '../snapshot.ts'
+import type { OwnedRecord } from '../contracts/snapshot.ts'
 import type { Balancer } from './balancer.ts'
 import type { BackendBuilder } from './context.ts'
 

@@ -1,6 +1,6 @@
+import type { Snapshot } from '../contracts/snapshot.ts'
 import { readAuthorities } from '../modules/authorities.ts'
 import { ModuleConfigError } from '../modules/context.ts'
-import type { Snapshot } from '../snapshot.ts'
 
 /** Returns the certificates of these authorities. A missing or unreadable authority is an error (P36). */
 export function authorityCertificates(snapshot: Snapshot, ids: readonly string[]): string[] {

@@ -1,11 +1,11 @@
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
-import type { UpstreamTarget } from '../backend.ts'
 import { type Balancer, emptyBackend } from '../backends/balancer.ts'
 import { findBackend } from '../backends/index.ts'
 import { StaticTarget } from '../backends/static-target.ts'
-import type { Core } from '../core.ts'
-import type { Snapshot } from '../snapshot.ts'
-import type { ClientInfo, Tunnel, TunnelLookup } from '../tunnels.ts'
+import type { UpstreamTarget } from '../contracts/backend.ts'
+import type { Core } from '../contracts/core.ts'
+import type { Snapshot } from '../contracts/snapshot.ts'
+import type { ClientInfo, Tunnel, TunnelLookup } from '../contracts/tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 
 /** The edge kinds reported to the tunnel in `ClientInfo.via`. */

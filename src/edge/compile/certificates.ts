@@ -1,5 +1,5 @@
 import { coveringNames } from '../../base/values/name-index.ts'
-import type { Snapshot } from '../snapshot.ts'
+import type { Snapshot } from '../contracts/snapshot.ts'
 
 /**
  * Returns what is wrong with the certificate the owner configured for this name; undefined when it is usable or none is

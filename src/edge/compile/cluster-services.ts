@@ -1,10 +1,10 @@
 import type { KubernetesOperator } from '../../resources/index.ts'
-import type { UpstreamTarget } from '../backend.ts'
-import type { ClusterService } from '../connection.ts'
-import type { ServiceLookup } from '../core.ts'
-import type { OwnedRecord, Snapshot } from '../snapshot.ts'
-import type { HttpEntry, RawEntry } from '../table.ts'
-import type { Tunnel, TunnelLookup } from '../tunnels.ts'
+import type { UpstreamTarget } from '../contracts/backend.ts'
+import type { ClusterService } from '../contracts/connection.ts'
+import type { ServiceLookup } from '../contracts/core.ts'
+import type { OwnedRecord, Snapshot } from '../contracts/snapshot.ts'
+import type { HttpEntry, RawEntry } from '../contracts/table.ts'
+import type { Tunnel, TunnelLookup } from '../contracts/tunnels.ts'
 import type { CompiledEndpoints } from './endpoints.ts'
 
 /** Compiles the selectors of an operator: whether one of them is true for the endpoint of a tunnel. */

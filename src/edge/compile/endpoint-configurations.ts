@@ -5,11 +5,11 @@ import {
   type EndpointConfiguration,
   type Settings,
 } from '../../resources/index.ts'
-import type { ConnectionStep } from '../module.ts'
-import { type OwnedRecord, portOf } from '../snapshot.ts'
-import type { HttpEntry, HttpRoute, RawEntry } from '../table.ts'
-import type { TlsSettings } from '../tls-policy.ts'
-import type { Tunnel } from '../tunnels.ts'
+import type { ConnectionStep } from '../contracts/module.ts'
+import { type OwnedRecord, portOf } from '../contracts/snapshot.ts'
+import type { HttpEntry, HttpRoute, RawEntry } from '../contracts/table.ts'
+import type { TlsSettings } from '../contracts/tls-policy.ts'
+import type { Tunnel } from '../contracts/tunnels.ts'
 import { CompileContext, type CompilerParts } from './context.ts'
 import { buildTlsSettings, compileRawEntry } from './edge.ts'
 import { compileRoute, deniedRoute } from './route.ts'

@@ -1,5 +1,5 @@
-import type { RoutingTable } from '../table.ts'
-import type { TunnelLookup } from '../tunnels.ts'
+import type { RoutingTable } from '../contracts/table.ts'
+import type { TunnelLookup } from '../contracts/tunnels.ts'
 import type { EndpointConfigurations } from './endpoint-configurations.ts'
 import type { CompiledEndpoints } from './endpoints.ts'
 

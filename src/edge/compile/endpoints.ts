@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { HttpBackend, RawBackend } from '../backend.ts'
-import type { Core } from '../core.ts'
+import type { HttpBackend, RawBackend } from '../contracts/backend.ts'
+import type { Core } from '../contracts/core.ts'
 import {
   createCounters,
   type EntryCounters,
   type HttpEntry,
   type HttpRoute,
   type RawEntry,
-} from '../table.ts'
-import type { TlsPolicies } from '../tls-policy.ts'
-import type { EndpointOptions, Tunnel, TunnelLookup } from '../tunnels.ts'
+} from '../contracts/table.ts'
+import type { TlsPolicies } from '../contracts/tls-policy.ts'
+import type { EndpointOptions, Tunnel, TunnelLookup } from '../contracts/tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 import type { CompiledConfiguration, EndpointConfigurations } from './endpoint-configurations.ts'
 import type { EndpointModules } from './endpoint-options.ts'

@@ -1,9 +1,9 @@
 import type { Logger } from '../../base/process/log.ts'
 import { type AddressFilter, compileRules } from '../../base/values/ip-rules.ts'
+import type { ConnectionStep } from '../contracts/module.ts'
+import { rulesKey, type Snapshot } from '../contracts/snapshot.ts'
 import { edgeError } from '../errors.ts'
-import type { ConnectionStep } from '../module.ts'
 import { ModuleConfigError } from '../modules/context.ts'
-import { rulesKey, type Snapshot } from '../snapshot.ts'
 
 /** The compiled rules of a set of policies, replaced in place when one of them changes. */
 interface RuleSet {

@@ -1,5 +1,5 @@
+import type { TlsPolicies, TlsPolicy, TlsPolicySettings } from '../contracts/tls-policy.ts'
 import type { ReadTlsSettings } from '../policy/context.ts'
-import type { TlsPolicies, TlsPolicy, TlsPolicySettings } from '../tls-policy.ts'
 
 /**
  * Gives an entry the TLS policy that its traffic policy asks for at the moment it is read: secrets and authorities change

@@ -1,6 +1,6 @@
 import { InvalidValue } from '../../resources/index.ts'
+import type { ConnectionStep } from '../contracts/module.ts'
 import { edgeError } from '../errors.ts'
-import type { ConnectionStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from '../modules/context.ts'
 import { type ModuleName, modules } from '../modules/index.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countSteps } from '../../../test/support/count-steps.ts'
+import { createCounters, type HttpRoute } from '../contracts/table.ts'
 import { EdgeError } from '../errors.ts'
-import { createCounters, type HttpRoute } from '../table.ts'
 import { createPathRouter, type PathRule } from './path-router.ts'
 
 function createRoute(id: string): HttpRoute {

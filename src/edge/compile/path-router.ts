@@ -1,6 +1,6 @@
 import { readRequestPath } from '../../base/http/request-path.ts'
+import type { HttpRoute } from '../contracts/table.ts'
 import { edgeError } from '../errors.ts'
-import type { HttpRoute } from '../table.ts'
 import { requirePath } from '../target-path.ts'
 
 /** A path match and the route it selects. */

@@ -1,5 +1,5 @@
 import { deleteOldest } from '../../base/limits/delete-oldest.ts'
-import type { CountExchange } from '../shared-counts.ts'
+import type { CountExchange } from '../stats/shared-counts.ts'
 
 /** States that one account may have; beyond, those compiled longest ago are forgotten. */
 const MAX_STATES = 10_000

@@ -1,4 +1,4 @@
-import type { CountExchange } from '../shared-counts.ts'
+import type { CountExchange } from '../stats/shared-counts.ts'
 
 /** Module state that lives as long as its route or edge and survives recompiles. */
 export class ScopedState {

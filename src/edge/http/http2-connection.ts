@@ -8,14 +8,14 @@ import {
 import type { Duplex } from 'node:stream'
 import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
 import { clientOfRequest } from '../client-of-request.ts'
-import type { ClientConnection } from '../connection.ts'
-import type { Core, LiveConnection } from '../core.ts'
+import type { ClientConnection } from '../contracts/connection.ts'
+import type { Core, LiveConnection } from '../contracts/core.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
 import { EdgeError } from '../errors.ts'
 import { Http2Windows, STREAM_WINDOW_BYTES } from '../http2-windows.ts'
 import { parseHttp2Head } from '../message/http2-head.ts'
 import { MAX_FIELDS, MAX_HEAD_BYTES } from '../message/request-head.ts'
-import { renderError } from '../response.ts'
+import { renderError } from '../response/response.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 
 /** Limits of one connection (P23); exceeding them closes that connection alone. */

@@ -1,9 +1,9 @@
 import type { PodSource } from '../../policy/index.ts'
-import type { ClientConnection, ClusterService, TlsInfo } from '../connection.ts'
-import type { Core } from '../core.ts'
+import type { ClientConnection, ClusterService, TlsInfo } from '../contracts/connection.ts'
+import type { Core } from '../contracts/core.ts'
+import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import { SocketConnection } from '../listeners/socket-connection.ts'
 import type { ClusterClient } from '../listeners/tls.ts'
-import type { TlsPolicy } from '../tls-policy.ts'
 
 /** A connection of a client in a Kubernetes cluster. Its address is that of the cluster's forwarder. */
 export class ClusterConnection extends SocketConnection {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { Admission, type AdmissionLimits } from '../../base/io/sockets/admission.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
-import type { Core } from '../core.ts'
+import type { Core } from '../contracts/core.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
 import { acceptClient } from './accept-client.ts'
 import { SocketConnection } from './socket-connection.ts'

@@ -1,11 +1,11 @@
 import type { ByteStream } from '../../base/io/streams/stream.ts'
-import { MAX_ATTEMPTS, type UpstreamTarget } from '../backend.ts'
-import type { ClientConnection } from '../connection.ts'
-import type { Core } from '../core.ts'
+import { MAX_ATTEMPTS, type UpstreamTarget } from '../contracts/backend.ts'
+import type { ClientConnection } from '../contracts/connection.ts'
+import type { Core } from '../contracts/core.ts'
+import { type ConnectionStep, MAX_FORWARDS } from '../contracts/module.ts'
+import type { RawEntry } from '../contracts/table.ts'
+import { clientInfoOf } from '../contracts/tunnels.ts'
 import { EdgeError, edgeError } from '../errors.ts'
-import { type ConnectionStep, MAX_FORWARDS } from '../module.ts'
-import type { RawEntry } from '../table.ts'
-import { clientInfoOf } from '../tunnels.ts'
 
 /** The way of a raw connection: the entry that accepted it, then the internal endpoints that policies forward it to. */
 export class RawPath {

@@ -1,7 +1,7 @@
 import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
-import type { ByteCounts, ClientConnection, TlsInfo } from '../connection.ts'
-import type { Core } from '../core.ts'
-import type { TlsPolicy } from '../tls-policy.ts'
+import type { ByteCounts, ClientConnection, TlsInfo } from '../contracts/connection.ts'
+import type { Core } from '../contracts/core.ts'
+import type { TlsPolicy } from '../contracts/tls-policy.ts'
 
 /** What is known of a client that speaks TLS; `info` only where it is terminated here. */
 interface TlsConnection {

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
 import { readEnds, type SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 import type { Secret } from '../../base/values/secret.ts'
-import type { PeerCertificate, TlsInfo } from '../connection.ts'
-import { requiresClientCertificate, type TlsPolicy } from '../tls-policy.ts'
+import type { PeerCertificate, TlsInfo } from '../contracts/connection.ts'
+import { requiresClientCertificate, type TlsPolicy } from '../contracts/tls-policy.ts'
 
 /** A certificate chain with its key. */
 export interface ServerCertificate {

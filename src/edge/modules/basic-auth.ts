@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { BasicAuth, Settings } from '../../resources/index.ts'
+import type { Exchange } from '../contracts/exchange.ts'
+import type { RequestStep } from '../contracts/module.ts'
 import { edgeError } from '../errors.ts'
-import type { Exchange } from '../exchange.ts'
-import type { RequestStep } from '../module.ts'
 import { ModuleConfigError } from './context.ts'
 
 /** A credential from an agent's endpoint options. */

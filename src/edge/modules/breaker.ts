@@ -1,4 +1,4 @@
-import type { SharedCounts } from '../shared-counts.ts'
+import type { SharedCounts } from '../stats/shared-counts.ts'
 
 /** When a breaker trips, and for how long; times in seconds. */
 export interface BreakerSettings {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/values/clock.ts'
 import { CircuitBreaker, type Settings } from '../../resources/index.ts'
+import type { Exchange } from '../contracts/exchange.ts'
+import { implementModule, type RequestStep } from '../contracts/module.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
-import type { Exchange } from '../exchange.ts'
-import { implementModule, type RequestStep } from '../module.ts'
 import { Breaker } from './breaker.ts'
 import type { ModuleContext } from './context.ts'
 

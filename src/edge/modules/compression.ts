@@ -3,8 +3,8 @@ import { constants, createBrotliCompress, createDeflate, createGzip } from 'node
 import { negotiateCoding } from '../../base/http/accepted-coding.ts'
 import { trimOws } from '../../base/http/optional-white-space.ts'
 import { Compression, type Settings } from '../../resources/index.ts'
-import { addTransform, type Exchange, type MutableResponse } from '../exchange.ts'
-import { implementModule } from '../module.ts'
+import { addTransform, type Exchange, type MutableResponse } from '../contracts/exchange.ts'
+import { implementModule } from '../contracts/module.ts'
 import type { ModuleContext } from './context.ts'
 
 /** Below this size compression saves too little, or makes the response longer. */

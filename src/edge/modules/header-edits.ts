@@ -1,5 +1,5 @@
 import { isConnectionField } from '../../base/http/connection-fields.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Exchange } from '../contracts/exchange.ts'
 import type { HeaderFields } from '../message/fields.ts'
 import { ModuleConfigError } from './context.ts'
 import { compileHeaderTemplate } from './template.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import type { RequestEvent } from '../observe.ts'
+import type { RequestEvent } from '../contracts/observe.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { ModuleConfigError } from './context.ts'
 import { compileEdits } from './header-edits.ts'

@@ -7,7 +7,7 @@
  */
 
 import type { HttpsEdge, HttpsRoute, StoredRecord, TcpEdge, TlsEdge } from '../../resources/index.ts'
-import type { EdgeModule } from '../module.ts'
+import type { EdgeModule } from '../contracts/module.ts'
 import { circuitBreaker } from './circuit-breaker.ts'
 import { compression } from './compression.ts'
 import type { ModuleContext } from './context.ts'

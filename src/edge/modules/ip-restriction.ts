@@ -1,6 +1,6 @@
 import { IpRestrictionModule, type Settings } from '../../resources/index.ts'
+import { implementModule, type RequestStep } from '../contracts/module.ts'
 import { edgeError } from '../errors.ts'
-import { implementModule, type RequestStep } from '../module.ts'
 import type { ModuleContext } from './context.ts'
 
 /** Admits a connection only from the addresses its IP policies allow. */

@@ -1,7 +1,7 @@
 import { JwtValidation, type Settings } from '../../resources/index.ts'
+import type { Exchange } from '../contracts/exchange.ts'
+import { implementModule } from '../contracts/module.ts'
 import { edgeError } from '../errors.ts'
-import type { Exchange } from '../exchange.ts'
-import { implementModule } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 import { findToken, findTokenFault, withTokenBody } from './token-validation.ts'
 

@@ -1,5 +1,5 @@
 import { Oauth, Oidc, Saml, type Settings } from '../../resources/index.ts'
-import { implementModule, type RequestStep } from '../module.ts'
+import { implementModule, type RequestStep } from '../contracts/module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 
 /** What the login service needs of a module's context. */

@@ -1,6 +1,6 @@
 import { MutualTls, type Settings } from '../../resources/index.ts'
+import { implementModule, type RequestStep } from '../contracts/module.ts'
 import { edgeError } from '../errors.ts'
-import { implementModule, type RequestStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 
 /** Admits only clients with a certificate of one of these authorities; the handshake of all others fails. */

@@ -1,6 +1,6 @@
 import { parseHostPort } from '../../base/values/hostport.ts'
 import { RequestHeaders, type Settings } from '../../resources/index.ts'
-import { implementModule, type RequestStep } from '../module.ts'
+import { implementModule, type RequestStep } from '../contracts/module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 import { compileEdits } from './header-edits.ts'
 

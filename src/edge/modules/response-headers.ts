@@ -1,5 +1,5 @@
 import { ResponseHeaders, type Settings } from '../../resources/index.ts'
-import { implementModule, type RequestStep } from '../module.ts'
+import { implementModule, type RequestStep } from '../contracts/module.ts'
 import type { ModuleContext } from './context.ts'
 import { compileEdits } from './header-edits.ts'
 

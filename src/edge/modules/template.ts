@@ -1,5 +1,5 @@
 import { newId } from '../../base/values/id.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Exchange } from '../contracts/exchange.ts'
 import { isFieldValue } from '../message/ascii.ts'
 import { ModuleConfigError } from './context.ts'
 

@@ -1,6 +1,6 @@
 import { type Settings, TlsTermination } from '../../resources/index.ts'
-import { implementModule } from '../module.ts'
-import type { TlsVersion } from '../tls-policy.ts'
+import { implementModule } from '../contracts/module.ts'
+import type { TlsVersion } from '../contracts/tls-policy.ts'
 import type { ModuleContext } from './context.ts'
 
 const VERSIONS: Readonly<Record<string, TlsVersion>> = {

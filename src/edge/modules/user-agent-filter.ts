@@ -1,8 +1,8 @@
 import { compileAnyOf, createSearchBudget, SearchTooLong } from '../../base/pattern/linear-pattern.ts'
 import { errorMessage } from '../../base/text/error-message.ts'
 import { type Settings, UserAgentFilter } from '../../resources/index.ts'
+import { implementModule } from '../contracts/module.ts'
 import { edgeError } from '../errors.ts'
-import { implementModule } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 
 /** No real user agent is longer, and an unlimited search would be a denial of service. */

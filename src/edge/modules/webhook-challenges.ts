@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { EdgeResponse } from '../response.ts'
+import type { EdgeResponse } from '../response/response.ts'
 import type { WebhookMessage } from './webhook-message.ts'
 
 /** A request by which a provider validates a webhook URL. The edge answers it, not the upstream. */

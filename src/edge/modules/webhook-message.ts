@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hasAtMostValues } from '../../base/text/json-size.ts'
+import type { Exchange } from '../contracts/exchange.ts'
 import { edgeError } from '../errors.ts'
-import type { Exchange } from '../exchange.ts'
 
 /** No provider sends that many, and they are parsed and sorted before the signature can be verified. */
 const MAX_FORM_PARAMETERS = 1000

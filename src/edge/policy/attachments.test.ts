@@ -13,6 +13,7 @@ import {
   TlsEdge,
   TunnelGroupBackend,
 } from '../../resources/index.ts'
+import type { EndpointOptions } from '../contracts/tunnels.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttp } from '../testing/client.ts'
 import { TestConfiguration } from '../testing/configuration.ts'
@@ -23,7 +24,6 @@ import { POLICY_HOST, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
 import { openRawClient, RawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import { acceptUpgrade, upgradeRequest } from '../testing/web-socket.ts'
-import type { EndpointOptions } from '../tunnels.ts'
 
 test('a policy of a TCP endpoint admits and refuses connections', async (t) => {
   let connections = 0

@@ -1,15 +1,15 @@
 import type { Logger } from '../../base/process/log.ts'
 import type { EndpointSource, IpData } from '../../policy/index.ts'
-import type { RequestStep } from '../module.ts'
+import type { RequestStep } from '../contracts/module.ts'
+import type { HttpRoute, RawEntry } from '../contracts/table.ts'
+import type { TlsSettings } from '../contracts/tls-policy.ts'
+import type { InternalAddress } from '../contracts/tunnels.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import type { KeySets } from '../modules/key-sets.ts'
 import type { ProviderTokenName } from '../modules/login.ts'
-import type { HttpRoute, RawEntry } from '../table.ts'
-import type { TlsSettings } from '../tls-policy.ts'
-import type { InternalAddress } from '../tunnels.ts'
-import type { BodyReplacer } from './body-replacer.ts'
 import type { OutboundCalls } from './outbound-calls.ts'
-import type { TakeRateLease } from './rate-lease.ts'
+import type { TakeRateLease } from './rates/rate-lease.ts'
+import type { BodyReplacer } from './replacement/body-replacer.ts'
 
 /** The TLS settings of a policy at this moment. Throws when a secret or an authority is missing. */
 export type ReadTlsSettings = () => TlsSettings

@@ -4,11 +4,11 @@ import { before, type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { startTcp } from '../../../test/support/local-server.ts'
 import { internalAddress } from '../../naming/index.ts'
+import { TunnelBusy } from '../contracts/tunnels.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { startEdge } from '../testing/edge.ts'
 import { TestObserver } from '../testing/observer.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
-import { TunnelBusy } from '../tunnels.ts'
 
 const HOST = 'raw.adit.localhost'
 

@@ -1,5 +1,5 @@
 import type { ActionOf, ActionStep, ActionType, ConfigOf } from '../../policy/index.ts'
-import type { StepResult } from '../module.ts'
+import type { StepResult } from '../contracts/module.ts'
 import type { PolicyContext } from './context.ts'
 import type {
   ConnectionExecution,

@@ -16,11 +16,11 @@ import {
   type Program,
   runRules,
 } from '../../policy/index.ts'
-import type { AppliedAction } from '../applied-actions.ts'
-import type { ClientConnection } from '../connection.ts'
+import type { AppliedAction } from '../contracts/applied-actions.ts'
+import type { ClientConnection } from '../contracts/connection.ts'
+import { addTransform, type MutableResponse } from '../contracts/exchange.ts'
+import type { ConnectionStep, ForwardConnection, RequestStep, StepResult } from '../contracts/module.ts'
 import { EdgeError, edgeError } from '../errors.ts'
-import { addTransform, type MutableResponse } from '../exchange.ts'
-import type { ConnectionStep, ForwardConnection, RequestStep, StepResult } from '../module.ts'
 import { readSignInTarget } from '../sign-in-target.ts'
 import { implementations } from './actions/index.ts'
 import type { PolicyContext, ReadTlsSettings } from './context.ts'
@@ -29,7 +29,7 @@ import { ConnectionExecution, MessageExecution, RequestExecution, ResponseExecut
 import { PolicyFailure } from './failure.ts'
 import type { AnyImplementation, PhaseSteps } from './implement.ts'
 import { isPolicyFailure, toRejection } from './rejection.ts'
-import { replaceResponse } from './replace-response.ts'
+import { replaceResponse } from './replacement/replace-response.ts'
 
 /** What a policy compiles to; undefined for phases that it does not have. */
 export interface CompiledPolicy {

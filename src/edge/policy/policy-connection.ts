@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import type { ConnectionSource, IpData, IpFacts, PodSource, TlsSource } from '../../policy/index.ts'
-import type { ClientConnection } from '../connection.ts'
+import type { ClientConnection } from '../contracts/connection.ts'
 
 /** The client connection as `conn` reads it. */
 export class PolicyConnection implements ConnectionSource, TlsSource {

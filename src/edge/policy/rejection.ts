@@ -1,6 +1,6 @@
 import { CostExceeded, EvaluationError, UndecidedRule } from '../../policy/index.ts'
+import { ResponseTooLarge } from '../contracts/held-response.ts'
 import { EdgeError, edgeError } from '../errors.ts'
-import { ResponseTooLarge } from '../held-response.ts'
 import type { Execution } from './execution.ts'
 import { PolicyFailure } from './failure.ts'
 

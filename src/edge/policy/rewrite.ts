@@ -13,7 +13,7 @@ import {
 } from '../../policy/index.ts'
 import type { RequestExecution } from './execution.ts'
 import { PolicyFailure } from './failure.ts'
-import { replaceAll } from './replace-text.ts'
+import { replaceAll } from './replacement/replace-text.ts'
 
 /** The compiled pattern, with its `${}` evaluated before. Throws `SearchTooLong`. */
 export function patternOf(

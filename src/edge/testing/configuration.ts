@@ -1,7 +1,7 @@
 import { newId } from '../../base/values/id.ts'
 import type { Resource } from '../../resources/index.ts'
+import type { EdgeRow } from '../contracts/snapshot.ts'
 import type { Edge } from '../edge.ts'
-import type { EdgeRow } from '../snapshot.ts'
 
 /** The configuration of a test account, fed to an edge as the store would. */
 export class TestConfiguration {

@@ -1,4 +1,4 @@
-import type { ConnectionEvent, Observer, RequestEvent } from '../observe.ts'
+import type { ConnectionEvent, Observer, RequestEvent } from '../contracts/observe.ts'
 
 /** Records the events of one account. */
 export class TestObserver implements Observer {

@@ -3,7 +3,13 @@ import { SocketStream } from '../../base/io/sockets/socket-stream.ts'
 import { hostOf } from '../../base/values/hostport.ts'
 import { newId } from '../../base/values/id.ts'
 import { kubernetesScope } from '../../naming/index.ts'
-import type { ClientInfo, EndpointOptions, InternalAddress, Tunnel, TunnelLookup } from '../tunnels.ts'
+import type {
+  ClientInfo,
+  EndpointOptions,
+  InternalAddress,
+  Tunnel,
+  TunnelLookup,
+} from '../contracts/tunnels.ts'
 
 /** A tunnel to a local port that records the clients it was opened for. */
 export interface LocalTunnel extends Tunnel {

@@ -1,11 +1,11 @@
 import type { ByteStream } from '../../base/io/streams/stream.ts'
-import type { HttpBackend, UpstreamTarget } from '../backend.ts'
-import type { Core } from '../core.ts'
+import type { HttpBackend, UpstreamTarget } from '../contracts/backend.ts'
+import type { Core } from '../contracts/core.ts'
+import { createCounters, type HttpEntry, type HttpRoute } from '../contracts/table.ts'
+import type { TlsPolicy } from '../contracts/tls-policy.ts'
+import type { ClientInfo } from '../contracts/tunnels.ts'
 import { edgeError } from '../errors.ts'
-import { createCounters, type HttpEntry, type HttpRoute } from '../table.ts'
-import type { TlsPolicy } from '../tls-policy.ts'
-import { createAccountTraffic } from '../traffic.ts'
-import type { ClientInfo } from '../tunnels.ts'
+import { createAccountTraffic } from '../stats/traffic.ts'
 import { UpstreamPool } from './pool.ts'
 
 /** The management API as an upstream of the edge, in this process or on another node. */

@@ -3,11 +3,11 @@ import { type TestContext, test } from 'node:test'
 import { startHttp, startTcp } from '../../../test/support/local-server.ts'
 import { type ByteStream, silentSink } from '../../base/io/streams/stream.ts'
 import { ConnectionLost } from '../../sessions/index.ts'
+import { TunnelBusy } from '../contracts/tunnels.ts'
 import { sendHttp } from '../testing/client.ts'
 import { startEdge } from '../testing/edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, type LocalTunnelOptions, TestTunnels } from '../testing/tunnels.ts'
-import { TunnelBusy } from '../tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 

@@ -1,4 +1,4 @@
-import type { Exchange } from '../exchange.ts'
+import type { Exchange } from '../contracts/exchange.ts'
 
 /** Formats the request head for the upstream: the parsed head, framed anew, with the forwarding fields. */
 export function formatRequestHead(exchange: Exchange): string {

@@ -1,7 +1,7 @@
 import type { ByteStream } from '../../base/io/streams/stream.ts'
-import type { UpstreamTarget } from '../backend.ts'
-import type { Core } from '../core.ts'
-import type { ClientInfo, Tunnel } from '../tunnels.ts'
+import type { UpstreamTarget } from '../contracts/backend.ts'
+import type { Core } from '../contracts/core.ts'
+import type { ClientInfo, Tunnel } from '../contracts/tunnels.ts'
 import { type IdleBudget, UpstreamPool } from './pool.ts'
 
 /** A tunnel as an upstream target. */

@@ -1,20 +1,20 @@
 import { trimOws } from '../../../base/http/optional-white-space.ts'
 import { type ChargeSteps, createSearchBudget, SearchTooLong } from '../../../base/pattern/linear-pattern.ts'
 import { fromJson, type PatternTemplate, type Template } from '../../../policy/index.ts'
-import { holdBody, replaceHeldBody } from '../../held-body.ts'
+import { holdBody, replaceHeldBody } from '../../contracts/held-body.ts'
 import { HeaderFields } from '../../message/fields.ts'
-import type { BodyReplacer } from '../body-replacer.ts'
 import type { MessageExecution, RequestExecution, ResponseExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
-import { replaceAll } from '../replace-text.ts'
+import type { BodyReplacer } from '../replacement/body-replacer.ts'
+import { replaceAll } from '../replacement/replace-text.ts'
 import {
   isReadableCoding,
   MAX_REPLACED_BYTES,
   MAX_REPLACEMENT_WORK,
   type ReplacementMatch,
   type ReplacementResult,
-} from '../replacement-job.ts'
+} from '../replacement/replacement-job.ts'
 import { patternOf } from '../rewrite.ts'
 
 type Execution = RequestExecution | ResponseExecution

@@ -6,10 +6,10 @@ import {
   RAW_PROTOS,
 } from '../../../base/values/endpoint-url.ts'
 import { type Activation, EvaluationError, type Template } from '../../../policy/index.ts'
+import type { HttpRoute } from '../../contracts/table.ts'
+import { type InternalAddress, TunnelBusy } from '../../contracts/tunnels.ts'
 import { forwardTo } from '../../dispatch.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'
-import type { HttpRoute } from '../../table.ts'
-import { type InternalAddress, TunnelBusy } from '../../tunnels.ts'
 import type { ConnectionExecution, RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
 import { ENDED, type Implementation } from '../implement.ts'

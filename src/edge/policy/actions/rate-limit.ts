@@ -1,8 +1,8 @@
 import { valueText } from '../../../policy/index.ts'
 import { edgeError } from '../../errors.ts'
 import type { Implementation } from '../implement.ts'
-import { LeasedCounter } from '../leased-counter.ts'
-import { RateCounter, toRateKey } from '../rate-counter.ts'
+import { LeasedCounter } from '../rates/leased-counter.ts'
+import { RateCounter, toRateKey } from '../rates/rate-counter.ts'
 import { errorResult } from './results.ts'
 
 export const rateLimit: Implementation<'rate-limit'> = {

@@ -4,7 +4,7 @@ import { type Activation, EvaluationError, type Template } from '../../../policy
 import { type EdgeError, edgeError } from '../../errors.ts'
 import type { PolicyContext } from '../context.ts'
 import { ENDED, type Implementation } from '../implement.ts'
-import { replaceResponse } from '../replace-response.ts'
+import { replaceResponse } from '../replacement/replace-response.ts'
 import { errorResult } from './results.ts'
 
 type Config = Parameters<Implementation<'restrict-ips'>['on_http_request']>[0]

@@ -5,7 +5,7 @@ import {
   rejectWebhook,
   type WebhookVerdict,
 } from '../../modules/webhook-verification.ts'
-import type { EdgeResponse } from '../../response.ts'
+import type { EdgeResponse } from '../../response/response.ts'
 import type { RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'

@@ -1,8 +1,8 @@
 import type { ByteSource } from '../../../base/io/streams/coalescing-writer.ts'
-import type { ClientConnection } from '../../connection.ts'
+import type { ClientConnection } from '../../contracts/connection.ts'
+import { Exchange } from '../../contracts/exchange.ts'
+import { HeldBody, holdBody } from '../../contracts/held-body.ts'
 import { createDetachedCore } from '../../detached-core.ts'
-import { Exchange } from '../../exchange.ts'
-import { HeldBody, holdBody } from '../../held-body.ts'
 import { HeaderFields } from '../../message/fields.ts'
 import type { RequestHead } from '../../message/request-head.ts'
 

@@ -1,6 +1,6 @@
-import type { BodyReplacer } from '../body-replacer.ts'
 import { PolicyFailure } from '../failure.ts'
-import { runReplacementJob } from '../replacement-job.ts'
+import type { BodyReplacer } from '../replacement/body-replacer.ts'
+import { runReplacementJob } from '../replacement/replacement-job.ts'
 
 /** Replaces text in bodies in this thread, for a command line that has nothing else to do. */
 export function createInlineReplacer(): BodyReplacer {

@@ -1,5 +1,5 @@
 import type { ActionOf, ActionType, ConfigOf } from '../../../policy/index.ts'
-import type { EdgeResponse } from '../../response.ts'
+import type { EdgeResponse } from '../../response/response.ts'
 import type { RequestExecution, ResponseExecution } from '../execution.ts'
 
 /** What an action would do that reaches outside or needs what a trial does not have. */

@@ -1,0 +1,291 @@
+import { trimOws } from '../../../base/http/optional-white-space.ts'
+import { parseHostPort } from '../../../base/values/hostport.ts'
+import type { Core } from '../../contracts/core.ts'
+import type { Exchange } from '../../contracts/exchange.ts'
+import { holdBody } from '../../contracts/held-body.ts'
+import type { RequestStep } from '../../contracts/module.ts'
+import { createCounters, type HttpEntry, type HttpRoute } from '../../contracts/table.ts'
+import type { TlsPolicy } from '../../contracts/tls-policy.ts'
+import { edgeError } from '../../errors.ts'
+import { type EdgeResponse, redirect } from '../../response/response.ts'
+import { pageFields, renderPage } from '../../response/visitor-page.ts'
+import { logoutTarget, switchTarget } from '../../sign-in-target.ts'
+import { createAccountTraffic } from '../../stats/traffic.ts'
+import { isProviderCallback } from '../callback-paths.ts'
+import { type FailurePlace, toEdgeError } from '../provider/failure-log.ts'
+import { withTimeout } from '../provider/provider-fetch.ts'
+import { toLocation } from '../return-to.ts'
+import type { SamlServiceProvider } from '../saml/saml.ts'
+import type { ReplayGuard } from '../sessions/replay-guard.ts'
+import { describePlace } from '../sessions/started-session.ts'
+import {
+  MAX_STATE_SECONDS,
+  type SignInOrigin,
+  type SignInState,
+  type SignOutState,
+  type Tickets,
+} from '../sessions/tickets.ts'
+import { SignInError } from '../sign-in.ts'
+import type { CallbackLimit } from './callback-limit.ts'
+import type { Gate } from './gate.ts'
+
+// The largest SAML message in base64, with room for percent-encoding and RelayState.
+const MAX_FORM_BYTES = 256 * 1024
+/** Larger than any logout token with a person and a session. */
+const MAX_LOGOUT_BYTES = 16 * 1024
+/** Of a route by its id, or of an endpoint by its host. */
+const BACKCHANNEL_LOGOUT_PATH = /^\/oidc\/backchannel-logout\/([^/]+)$/
+/** The same. */
+const SAML_PATH = /^\/saml\/([^/]+)(\/acs|\/slo)?$/
+
+/**
+ * The host that providers redirect visitors back to. It redeems their responses with the module that the sealed state
+ * names, as currently configured, and sends the result to the route as a ticket.
+ */
+export function createLoginHost(options: {
+  policy: TlsPolicy
+  tickets: Tickets
+  replayGuard: ReplayGuard
+  /** The gate of a route's step. */
+  gates: Pick<WeakMap<RequestStep, Gate>, 'get'>
+  /** The SAML service provider of a route's step. */
+  samlProviders: Pick<WeakMap<RequestStep, SamlServiceProvider>, 'get'>
+  limit: CallbackLimit
+  /** How long a visitor waits for the provider. */
+  providerTimeoutMs: number
+}): HttpEntry {
+  const { tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs } = options
+  const route: HttpRoute = {
+    id: 'login',
+    admission: undefined,
+    steps: [(exchange) => handle(exchange).catch(rejectUnknown)],
+    backend: () => undefined,
+    counters: createCounters(),
+  }
+
+  async function handle(exchange: Exchange): Promise<EdgeResponse> {
+    const { method, target } = exchange.head
+    const { remoteAddress } = exchange.connection
+    const url = URL.parse(target, 'https://host')
+    if (url === null) throw edgeError('endpoint_not_found', exchange.head.host)
+    if (isProviderCallback(url.pathname)) {
+      if (method !== 'GET') throw edgeError('method_refused', method)
+      const signOut = tickets.openSignOut(url.searchParams.get('state') ?? '')
+      if (signOut !== undefined) return redirect(303, signedOutUrl(exchange.core, signOut))
+      return redirect(303, await redeemCode(exchange.core, url))
+    }
+    const [, page] = BACKCHANNEL_LOGOUT_PATH.exec(url.pathname) ?? []
+    if (page !== undefined) return endSessions(exchange, page)
+    const [, name, endpoint] = SAML_PATH.exec(url.pathname) ?? []
+    const service = name === undefined ? undefined : findSamlService(exchange.core, name)
+    if (service === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
+    const { samlProvider } = service
+    if (endpoint === undefined && method === 'GET')
+      return {
+        status: 200,
+        fields: 'Content-Type: application/samlmetadata+xml\r\n',
+        body: Buffer.from(await samlProvider.metadata()),
+      }
+    if (endpoint === '/acs' && method === 'POST')
+      return limit(remoteAddress, async () =>
+        redirect(303, await consumeResponse(exchange.core, service, await readForm(exchange))),
+      )
+    if (endpoint === '/slo' && (method === 'GET' || method === 'POST')) {
+      const location = await limit(remoteAddress, async () =>
+        method === 'GET'
+          ? samlProvider.logoutQuery(url.search.slice(1))
+          : samlProvider.logoutForm(await readForm(exchange)),
+      ).catch(recordFor(service))
+      if (location !== undefined) return redirect(303, location)
+      return {
+        status: 200,
+        fields: pageFields,
+        body: renderPage('You are signed out.', 'You can close this page.'),
+      }
+    }
+    throw edgeError('method_refused', method)
+  }
+
+  /** Redeems an authorization code; returns where the visitor goes on. */
+  function redeemCode(core: Core, { pathname: path, searchParams: query }: URL): Promise<string> {
+    // RFC 6749 section 3.1: parameters must not repeat, because two parsers might pick different ones.
+    if (new Set(query.keys()).size !== query.size) throw new SignInError('response_invalid')
+    const sealedState = query.get('state') ?? ''
+    const state = tickets.openState(sealedState)
+    if (state === undefined) throw new SignInError('not_started_here')
+    return goOn(core, state, async ({ signIn, selectTokens }) => {
+      if (!replayGuard.consume(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
+        throw new SignInError('completed')
+      // With the client, PKCE verifier and nonce of the module that started the sign-in, so that a code and a state that
+      // do not belong together fail.
+      const completing = signIn.complete({ path, query, state: sealedState }, state)
+      const { grant, identity } = await withTimeout(completing, providerTimeoutMs)
+      const tokens = selectTokens(grant)
+      return tickets.ticketUrl(state, identity, { returnTo: state.returnTo ?? '', ...(tokens && { tokens }) })
+    })
+  }
+
+  /** Where a visitor goes on who has signed out at the provider: the page that says so. */
+  function signedOutUrl(core: Core, state: SignOutState): string {
+    const { origin, path, scopeId } = state
+    if (findGate(core, state)?.gate.scopeId !== scopeId) throw new SignInError('settings_changed')
+    return toLocation(origin, logoutTarget(path))
+  }
+
+  /** Ends the sessions that a logout token names: OpenID Connect Back-Channel Logout 1.0 section 2.8. */
+  async function endSessions(exchange: Exchange, page: string): Promise<EdgeResponse> {
+    const found = findGateNamed(exchange.core, page, ({ signIn }) => signIn.endSessions !== undefined)
+    if (found === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
+    if (exchange.head.method !== 'POST') throw edgeError('method_refused', exchange.head.method)
+    try {
+      await limit(exchange.connection.remoteAddress, async () =>
+        found.gate.signIn.endSessions!(await readLogoutToken(exchange)),
+      ).catch(recordFor(found))
+      return backchannelResponse(200, '')
+    } catch (error) {
+      if (!(error instanceof SignInError) || error.failure !== 'logout_invalid') throw error
+      return backchannelResponse(400, JSON.stringify({ error: 'invalid_request' }))
+    }
+  }
+
+  /** Consumes a SAML response; returns where the visitor goes on. */
+  function consumeResponse(core: Core, service: SamlService, form: URLSearchParams): Promise<string> {
+    const { samlProvider } = service
+    const { scopeId, version } = samlProvider
+    const state = tickets.openState(samlProvider.readRelayState(form))
+    // Compared by what they are: endpoints that share an address have a gate each.
+    const isServedBy = (gate: Gate | undefined) => gate?.scopeId === scopeId && gate.version === version
+    if (state === undefined) {
+      const serves = (origin: string, path: string) => isServedBy(findGate(core, { origin, path })?.gate)
+      return samlProvider.consumeUnsolicited(form, serves).catch(recordFor(service))
+    }
+    if (state.scopeId !== scopeId) throw new SignInError('other_page')
+    return goOn(core, state, (gate) => {
+      if (!isServedBy(gate)) throw new SignInError('settings_changed')
+      return samlProvider.consumeResponse(form, state)
+    })
+  }
+
+  /**
+   * Goes on with a sign-in at the gate that currently serves its page. A sign-in that was completed or took too long leads
+   * back to the page, which knows who is signed in.
+   */
+  async function goOn(
+    core: Core,
+    state: SignInState,
+    complete: (gate: Gate) => Promise<string>,
+  ): Promise<string> {
+    const { origin, path, returnTo = '/' } = state
+    const found = findGate(core, state)
+    if (found === undefined || found.gate.scopeId !== state.scopeId) throw new SignInError('settings_changed')
+    const { gate, place } = found
+    const url = toLocation(origin, returnTo)
+    if (tickets.isExpired(state)) return url
+    try {
+      if (gate.version !== state.version) throw new SignInError('settings_changed')
+      return await complete(gate)
+    } catch (error) {
+      if (!(error instanceof SignInError)) throw error
+      if (error.failure === 'completed') return url
+      gate.failures.add(error, gate.signIn.provider, place)
+      throw toEdgeError(error, { place, url, switchUrl: toLocation(origin, switchTarget(path, returnTo)) })
+    }
+  }
+
+  /** The SAML service provider of a route or endpoint in the current routing table. */
+  function findSamlService(core: Core, name: string): SamlService | undefined {
+    const found = findGateNamed(core, name, ({ step }) => samlProviders.get(step)?.name === name)
+    return found && { ...found, samlProvider: samlProviders.get(found.gate.step)! }
+  }
+
+  /** The gate of a route with this id, or of an endpoint with this host. */
+  function findGateNamed(
+    { table }: Core,
+    name: string,
+    isWanted: (gate: Gate) => boolean,
+  ): NamedGate | undefined {
+    const entry = table.http('https', name) ?? table.http('http', name)
+    const route = table.route(name) ?? entry?.routeFor('/')
+    const gate = stepsOf(route)
+      .map((step) => gates.get(step))
+      .find((each) => each !== undefined && isWanted(each))
+    return gate && { gate, place: describePlace({ entry, route }, '') }
+  }
+
+  /** The gate that currently serves this origin and path, and where that is. */
+  function findGate({ table }: Core, { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>) {
+    const [scheme, authority = ''] = origin.split('://')
+    const { host } = parseHostPort(authority) ?? {}
+    if (host === undefined) return undefined
+    try {
+      const entry = table.http(scheme === 'https' ? 'https' : 'http', host)
+      const route = entry?.routeFor(path)
+      const gate = stepsOf(route)
+        .map((step) => gates.get(step))
+        .find((each) => each !== undefined)
+      return gate && { gate, place: describePlace({ entry, route }, origin) }
+    } catch {
+      // No route has this path.
+      return undefined
+    }
+  }
+
+  return {
+    kind: 'http',
+    id: 'login',
+    accountId: '',
+    traffic: createAccountTraffic(),
+    policy: options.policy,
+    redirectToHttps: false,
+    routeFor: () => route,
+  }
+}
+
+/** A gate that an address of the login host names. */
+interface NamedGate {
+  readonly gate: Gate
+  readonly place: FailurePlace
+}
+
+/** A SAML service provider, with the gate that it serves. */
+interface SamlService extends NamedGate {
+  readonly samlProvider: SamlServiceProvider
+}
+
+/** Tells the owner of a gate why a message that answers no sign-in was rejected. */
+function recordFor({ gate, place }: NamedGate): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof SignInError) gate.failures.add(error, gate.signIn.provider, place)
+    throw error
+  }
+}
+
+/** A message that belongs to no page is a matter of its sender alone. */
+function rejectUnknown(error: unknown): never {
+  throw error instanceof SignInError ? toEdgeError(error, undefined) : error
+}
+
+/** The steps of a route, with those inside its policy that sign visitors in. */
+function stepsOf(route: HttpRoute | undefined): RequestStep[] {
+  return [...(route?.steps ?? []), ...(route?.signIns ?? [])]
+}
+
+/** The token of a form, in which it is once. */
+async function readLogoutToken(exchange: Exchange): Promise<string> {
+  const [mediaType = ''] = (exchange.fields.get('content-type') ?? '').toLowerCase().split(';', 1)
+  const type = trimOws(mediaType)
+  const form = await readForm(exchange, MAX_LOGOUT_BYTES)
+  const [token, ...others] = form.getAll('logout_token')
+  if (type === 'application/x-www-form-urlencoded' && token !== undefined && others.length === 0) return token
+  throw new SignInError('logout_invalid', { cause: new Error('it is no form with one logout_token') })
+}
+
+/** What a provider gets, which no cache may keep. */
+function backchannelResponse(status: 200 | 400, body: string): EdgeResponse {
+  const type = body === '' ? '' : 'Content-Type: application/json\r\n'
+  return { status, fields: `${type}Cache-Control: no-store\r\n`, body: Buffer.from(body) }
+}
+
+async function readForm(exchange: Exchange, maxBytes = MAX_FORM_BYTES): Promise<URLSearchParams> {
+  return new URLSearchParams(((await holdBody(exchange, maxBytes)) ?? '').toString())
+}
