@@ -12,7 +12,7 @@ import { createEdge, createLogins } from '../src/edge/index.ts'
 import { createTestCertificates } from '../src/edge/testing/certificates.ts'
 import { sendHttps, type TestResponse } from '../src/edge/testing/client.ts'
 import { TestConfiguration } from '../src/edge/testing/configuration.ts'
-import { forgetfulLoginStore } from '../src/edge/testing/login-store.ts'
+import { forgetfulLoginStore } from '../src/edge/testing/login/login-store.ts'
 import { createLocalTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { HttpsEdge, HttpsRoute, IpPolicy, IpPolicyRule, TunnelGroupBackend } from '../src/resources/index.ts'
 

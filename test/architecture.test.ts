@@ -112,25 +112,36 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
     },
   },
   agent: {
-    doors: ['index.ts', 'cli.ts', 'library.ts'],
+    doors: ['index.ts', 'cli.ts', 'library.ts', 'agent.ts'],
     folders: {
-      '.': ['config', 'connect', 'forward', 'inspector', 'log', 'tunnels', 'update'],
+      '.': ['config', 'connect', 'update'],
       config: [],
-      log: ['config'],
+      log: [],
       connect: ['config', 'log'],
       update: ['config', 'log'],
-      // A tunnel's spec says how to forward, forwarding taps what the inspector shows, and a replay is forwarded.
-      tunnels: ['.', 'config', 'connect', 'forward', 'log'],
-      forward: ['.', 'inspector', 'log', 'tunnels'],
-      inspector: ['.', 'config', 'forward', 'tunnels'],
-      'local-api': ['.', 'config', 'connect', 'inspector', 'log', 'tunnels'],
-      screen: ['.', 'inspector', 'tunnels'],
-      docker: ['connect', 'log', 'tunnels'],
-      'command-line': ['commands'],
+      spec: ['config'],
+      inspector: ['.', 'config'],
+      forward: ['.', 'log', 'spec', 'inspector'],
+      tunnels: ['.', 'log', 'connect', 'spec', 'forward'],
+      replay: ['.', 'spec', 'inspector', 'forward'],
+      'local-api': ['agent.ts', '.', 'config', 'log', 'connect', 'spec', 'inspector', 'tunnels', 'replay'],
+      screen: ['agent.ts', '.', 'inspector', 'tunnels'],
+      docker: ['log', 'connect', 'spec', 'tunnels'],
       commands: [
-        ...['.', 'config', 'connect', 'docker', 'inspector'],
-        ...['local-api', 'log', 'screen', 'tunnels', 'update'],
+        'agent.ts',
+        '.',
+        'config',
+        'log',
+        'connect',
+        'update',
+        'spec',
+        'inspector',
+        'tunnels',
+        'local-api',
+        'screen',
+        'docker',
       ],
+      'command-line': ['commands'],
     },
   },
   api: {
@@ -167,7 +178,8 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       registry: ['.', 'session'],
       bind: ['.', 'session', 'registry'],
       gateway: ['.', 'session', 'registry', 'bind'],
-      ssh: ['.', 'session', 'registry', 'bind', 'gateway'],
+      'ssh/transport': [],
+      ssh: ['.', 'session', 'registry', 'bind', 'gateway', 'ssh/transport'],
     },
   },
   server: {
@@ -206,13 +218,39 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       queue: ['.', 'traffic', 'destinations'],
     },
   },
+  protocol: {
+    doors: ['index.ts'],
+    folders: {
+      '.': ['mux'],
+      mux: [],
+    },
+  },
+  certs: {
+    doors: ['index.ts', 'certs.ts', 'lookup.ts'],
+    folders: {
+      '.': [],
+      x509: ['.'],
+      ssh: ['.', 'x509'],
+      'acme/client': ['x509'],
+      'acme/dns': ['acme/client'],
+      acme: ['x509', 'acme/client', 'acme/dns'],
+    },
+  },
+  resources: {
+    doors: ['index.ts'],
+    folders: {
+      '.': ['schema', 'modules'],
+      schema: [],
+      modules: ['schema'],
+    },
+  },
 }
 
 /** Files that import each other, types included, with the reason. Nothing else may. */
 const CYCLES: Readonly<Record<string, readonly string[]>> = {
   'A session owns its streams, and a stream writes through its session.': [
-    'src/protocol/mux-session.ts',
-    'src/protocol/mux-stream.ts',
+    'src/protocol/mux/mux-session.ts',
+    'src/protocol/mux/mux-stream.ts',
   ],
   'A session has tunnels, and a tunnel opens streams on its session.': [
     'src/sessions/session/live-session.ts',
@@ -240,8 +278,8 @@ const CYCLES: Readonly<Record<string, readonly string[]>> = {
     'src/edge/http/http1-exchange.ts',
   ],
   'A multipart body shows messages, and a message shows its body.': [
-    'src/web/inspector/body-view.tsx',
-    'src/web/inspector/message-view.tsx',
+    'src/web/inspector/message/body-view.tsx',
+    'src/web/inspector/message/message-view.tsx',
   ],
   'A field can be a list of event sources, and an event source has fields.': [
     'src/web/dashboard/form/event-sources.tsx',
@@ -299,9 +337,9 @@ test('the options of endpoints load modules and values, but no resources', () =>
   assert.deepEqual(
     others.map((file) => file.split('/').at(-1)),
     [
+      'endpoint-options.ts',
       'acl.ts',
       'define.ts',
-      'endpoint-options.ts',
       'formats.ts',
       'module.ts',
       'option.ts',
@@ -420,7 +458,7 @@ test('the facts of a connection are copied when it is made, never read from a so
 const ADAPTERS: readonly { readonly uses: RegExp; readonly adapter: string }[] = [
   {
     uses: /['"]ssh2\/|\b_(?:protocol|handlers|kexinit|kex|cipher|packetRW)\b/,
-    adapter: 'src/sessions/ssh/ssh2.ts',
+    adapter: 'src/sessions/ssh/transport/ssh2.ts',
   },
   { uses: /from '@xmldom\/xmldom'/, adapter: 'src/edge/login/saml/saml-metadata.ts' },
   { uses: /\bsetFlagsFromString\b|\brunInNewContext\b/, adapter: 'src/base/process/garbage-collector.ts' },
@@ -444,7 +482,10 @@ test('what a dependency does not promise is used by its adapter alone', async ()
     users,
     ADAPTERS.map(({ adapter }) => [adapter]),
   )
-  assert.deepEqual(privateMembers.sort(), ['src/base/io/sockets/unsent-limit.ts', 'src/sessions/ssh/ssh2.ts'])
+  assert.deepEqual(privateMembers.sort(), [
+    'src/base/io/sockets/unsent-limit.ts',
+    'src/sessions/ssh/transport/ssh2.ts',
+  ])
 })
 
 /**

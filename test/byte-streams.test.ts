@@ -18,7 +18,7 @@ import { eventually } from './support/eventually.ts'
 const DEADLINE_MS = 30_000
 
 // The contract of `ByteStream`, which every adapter and every stream that buffers keeps. Mux streams have their own
-// (`src/protocol/mux.contract.test.ts`), since their far end is a mux too.
+// (`src/protocol/mux/mux.contract.test.ts`), since their far end is a mux too.
 
 const openPending = (socket: Socket, confirmsLater: boolean) => {
   const stream = new PendingStream({ retry() {}, cancel() {} }, confirmsLater, {} as never, undefined)

@@ -7,8 +7,8 @@ import type { ConfigProblem } from './config/shape.ts'
 import { type LocalApi, startLocalApi } from './local-api/local-api.ts'
 import { createAgentLog, silentAgentLog } from './log/log.ts'
 import { resolveSettings } from './settings.ts'
-import { toTunnelSpec } from './tunnels/spec.ts'
-import { SpecError } from './tunnels/spec-error.ts'
+import { toTunnelSpec } from './spec/spec.ts'
+import { SpecError } from './spec/spec-error.ts'
 
 /**
  * How a program reaches a server. Omitted settings come from the configuration file, the environment, or a server on

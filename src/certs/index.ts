@@ -5,6 +5,7 @@
  * signs X.509 certificates, `ssh/` reads SSH keys and signs SSH certificates. `problem.ts` holds all validation errors.
  */
 
+export { createResolver, type NameResolver } from './acme/client/resolver.ts'
 export { ChallengeRecords } from './acme/dns/challenge-records.ts'
 export {
   type ConfiguredProvider,
@@ -14,7 +15,7 @@ export {
 export { endManagement } from './acme/end-management.ts'
 export { AUTOMATIC_OFF, IN_PROGRESS } from './acme/job.ts'
 export { describeCertificates, reportCertificateFiles, reportCertificates } from './acme/report.ts'
-export { createResolver, type NameResolver, ResolverError } from './acme/resolver.ts'
+export { createResolver, type NameResolver, ResolverError } from './acme/client/resolver.ts'
 export { describeRetries, retryCertificates } from './acme/retry.ts'
 export { startAutoRenew } from './auto-renew.ts'
 export { type Certs, type CertsOptions, createCerts } from './certs.ts'

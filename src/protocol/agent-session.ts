@@ -6,8 +6,6 @@ import { errorMessage } from '../base/text/error-message.ts'
 import { type Clock, systemClock } from '../base/values/clock.ts'
 import type { Secret } from '../base/values/secret.ts'
 import { decode } from './decode.ts'
-import { ErrorCode, MAX_WINDOW, MuxError } from './frame.ts'
-import { Heartbeat, HeartbeatEcho, type HeartbeatTimes, Watchdog } from './heartbeat.ts'
 import type {
   AuthResponse,
   BindRequest,
@@ -17,12 +15,14 @@ import type {
   PatchRequest,
 } from './messages.ts'
 import { AddressesRequest, StopTunnelRequest, UpdateRequest } from './messages.ts'
-import { MuxSession } from './mux-session.ts'
-import type { MuxStream } from './mux-stream.ts'
-import { ProtocolError, parseProtocolError, toNativeCode } from './protocol-error.ts'
+import { ErrorCode, MAX_WINDOW, MuxError } from './mux/frame.ts'
+import { Heartbeat, HeartbeatEcho, type HeartbeatTimes, Watchdog } from './mux/heartbeat.ts'
+import { MuxSession } from './mux/mux-session.ts'
+import type { MuxStream } from './mux/mux-stream.ts'
+import { ProtocolError, parseProtocolError, toNativeCode } from './mux/protocol-error.ts'
+import { CallReader, call } from './mux/rpc.ts'
+import { StreamType, TypeReader } from './mux/stream-type.ts'
 import { type ProxyHeader, ProxyHeaderReader } from './proxy-header.ts'
-import { CallReader, call } from './rpc.ts'
-import { StreamType, TypeReader } from './stream-type.ts'
 
 /** The identity an agent sends in Auth. */
 export interface AgentIdentity {

@@ -1,5 +1,5 @@
 import type { ErrorExplanation } from '../base/text/error-explanation.ts'
-import { ProtocolError } from './protocol-error.ts'
+import { ProtocolError } from './mux/protocol-error.ts'
 
 interface ErrorKind<Args extends readonly string[]> {
   /** Undefined where no established code has the same meaning. */

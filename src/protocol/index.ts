@@ -17,16 +17,6 @@ export {
 export { decode, rawField } from './decode.ts'
 export { DIAL_FAILURE_FIELD, type DialFailure, type DialFailureName, dialFailures } from './dial-failures.ts'
 export { protocolError, protocolErrors, RETRYABLE_ERRORS } from './errors.ts'
-export { ConnectionLost, ErrorCode, MAX_WINDOW, MuxError, WINDOW } from './frame.ts'
-export {
-  Heartbeat,
-  HeartbeatEcho,
-  HeartbeatTimeout,
-  type HeartbeatTimes,
-  MIN_HEARTBEAT_MS,
-  ping,
-  Watchdog,
-} from './heartbeat.ts'
 export {
   AuthRequest,
   type AuthResponse,
@@ -39,12 +29,22 @@ export {
   PolicyNote,
   UnbindRequest,
 } from './messages.ts'
-export { createLinkPool, MuxSession } from './mux-session.ts'
-export { MuxStream } from './mux-stream.ts'
-export { ProtocolError } from './protocol-error.ts'
+export { ConnectionLost, ErrorCode, MAX_WINDOW, MuxError, WINDOW } from './mux/frame.ts'
+export {
+  Heartbeat,
+  HeartbeatEcho,
+  HeartbeatTimeout,
+  type HeartbeatTimes,
+  MIN_HEARTBEAT_MS,
+  ping,
+  Watchdog,
+} from './mux/heartbeat.ts'
+export { createLinkPool, MuxSession } from './mux/mux-session.ts'
+export { MuxStream } from './mux/mux-stream.ts'
+export { ProtocolError } from './mux/protocol-error.ts'
+export { CallReader, call, MESSAGE_TIMEOUT_MS } from './mux/rpc.ts'
+export { StreamType, TypeReader, typeBytes } from './mux/stream-type.ts'
+export { WindowGrowth, WindowPace } from './mux/window-growth.ts'
 export type { ProxyHeader } from './proxy-header.ts'
 export { proxyProtocolHeader } from './proxy-protocol.ts'
-export { CallReader, call, MESSAGE_TIMEOUT_MS } from './rpc.ts'
 export { ServedSession } from './served-session.ts'
-export { StreamType, TypeReader, typeBytes } from './stream-type.ts'
-export { WindowGrowth, WindowPace } from './window-growth.ts'

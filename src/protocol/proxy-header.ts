@@ -1,8 +1,8 @@
 import { ByteQueue } from '../base/io/streams/byte-queue.ts'
 import type { StreamSink } from '../base/io/streams/stream.ts'
-import { ErrorCode, MuxError } from './frame.ts'
-import type { MuxStream } from './mux-stream.ts'
-import { StreamType, typeBytes } from './stream-type.ts'
+import { ErrorCode, MuxError } from './mux/frame.ts'
+import type { MuxStream } from './mux/mux-stream.ts'
+import { StreamType, typeBytes } from './mux/stream-type.ts'
 
 /** The header of a proxied stream, before the client's bytes. All five fields are always sent. */
 export interface ProxyHeader {

@@ -1,6 +1,6 @@
-import { defineResource, fixed, identity, live } from './define.ts'
-import { httpUrl } from './formats.ts'
-import { choice, described, list, object, required, text } from './value.ts'
+import { defineResource, fixed, identity, live } from './schema/define.ts'
+import { httpUrl } from './schema/formats.ts'
+import { choice, described, list, object, required, text } from './schema/value.ts'
 
 const hostname = object(
   {

@@ -1,7 +1,7 @@
 import { reverseLabels } from '../base/values/domain.ts'
-import { assigned, common, defineResource, editable, fixed } from './define.ts'
-import { certificatePolicy, certificateStatus, domain } from './formats.ts'
-import { list, required, text } from './value.ts'
+import { assigned, common, defineResource, editable, fixed } from './schema/define.ts'
+import { certificatePolicy, certificateStatus, domain } from './schema/formats.ts'
+import { list, required, text } from './schema/value.ts'
 
 /** A domain of the account through which its agents connect. */
 export const AgentIngress = defineResource({

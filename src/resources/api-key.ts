@@ -1,6 +1,6 @@
 import { owner, token } from './credential-fields.ts'
-import { common, defineResource, fixed, hidden, shownOnce } from './define.ts'
-import { text } from './value.ts'
+import { common, defineResource, fixed, hidden, shownOnce } from './schema/define.ts'
+import { text } from './schema/value.ts'
 
 /** A bearer token for this API. */
 export const ApiKey = defineResource({

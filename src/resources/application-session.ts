@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { UserProfile } from './application-user.ts'
-import { defineResource, identity, live } from './define.ts'
-import { described, nullable, object, plain, reference, text } from './value.ts'
+import { defineResource, identity, live } from './schema/define.ts'
+import { described, nullable, object, plain, reference, text } from './schema/value.ts'
 
 const userAgent = object(
   {

@@ -1,5 +1,5 @@
-import { defineResource, identity, live } from './define.ts'
-import { described, object, text } from './value.ts'
+import { defineResource, identity, live } from './schema/define.ts'
+import { described, object, text } from './schema/value.ts'
 
 const identityProvider = object(
   {

@@ -1,4 +1,4 @@
-import { type Pointer, reference, text } from './value.ts'
+import { type Pointer, reference, text } from './schema/value.ts'
 
 const noPointers = (): Pointer[] => []
 

@@ -1,6 +1,6 @@
-import { aliasOf, defineResource, editable, identity } from './define.ts'
-import { ROLES } from './roles.ts'
-import { choice, documentedAs, flag, name, required, VISIBLE } from './value.ts'
+import { aliasOf, defineResource, editable, identity } from './schema/define.ts'
+import { ROLES } from './schema/roles.ts'
+import { choice, documentedAs, flag, name, required, VISIBLE } from './schema/value.ts'
 
 /** A service user: owns credentials that outlive the people who created them. */
 export const BotUser = defineResource({

@@ -1,6 +1,6 @@
-import { assigned, common, defineResource, fixed } from './define.ts'
-import { CERTIFICATE } from './formats.ts'
-import { documentedAs, list, required, text } from './value.ts'
+import { assigned, common, defineResource, fixed } from './schema/define.ts'
+import { CERTIFICATE } from './schema/formats.ts'
+import { documentedAs, list, required, text } from './schema/value.ts'
 
 /** The private key of this authority was deleted. */
 const EXAMPLE = `-----BEGIN CERTIFICATE-----

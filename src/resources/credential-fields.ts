@@ -1,4 +1,4 @@
-import { described, idOf, text } from './value.ts'
+import { described, idOf, text } from './schema/value.ts'
 
 /** The user or bot that owns a credential; the caller by default, or another one named by an administrator. */
 export const owner = described(

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { reverseLabels } from '../base/values/domain.ts'
-import type { UniqueName } from './define.ts'
-import { described, plain } from './value.ts'
+import type { UniqueName } from './schema/define.ts'
+import { described, plain } from './schema/value.ts'
 
 /** `policies` of edges: null in every response, as the API documents. */
 export const noPolicies = described(plain<null>(Type.Null(), null), 'Reserved; always null.')

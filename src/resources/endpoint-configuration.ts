@@ -1,8 +1,8 @@
-import { common, defineResource, fixed } from './define.ts'
 import { oneSignIn } from './edge-fields.ts'
-import { moduleFields } from './module.ts'
 import { configurationModules } from './modules/index.ts'
-import { choice, required } from './value.ts'
+import { common, defineResource, fixed } from './schema/define.ts'
+import { moduleFields } from './schema/module.ts'
+import { choice, required } from './schema/value.ts'
 
 type ModuleName = keyof typeof configurationModules
 

@@ -4,7 +4,7 @@
  */
 import { type Static, type TOptional, Type } from 'typebox'
 import { endpointOptions } from './modules/index.ts'
-import type { EndpointOption } from './option.ts'
+import type { EndpointOption } from './schema/option.ts'
 
 export { splitCredential } from './modules/basic-auth.ts'
 export { metadataError, wantsSignedRequests } from './modules/idp-metadata.ts'
@@ -14,7 +14,7 @@ export { TOKEN_AUTH_METHODS, tokenAuthError } from './modules/oidc.ts'
 export { NAMEID_FORMATS } from './modules/saml.ts'
 export { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
 export { WEBHOOK_PROVIDERS } from './modules/webhook-verification.ts'
-export { durationMark, type EndpointOption } from './option.ts'
+export { durationMark, type EndpointOption } from './schema/option.ts'
 export { endpointOptions }
 
 type Options = typeof endpointOptions

@@ -1,8 +1,8 @@
 import { errorMessage } from '../base/text/error-message.ts'
 import { parseEndpointUrl } from '../base/values/endpoint-url.ts'
 import { MAX_WEIGHT } from '../base/values/weighted-turns.ts'
-import { assigned, defineResource, editable, fixed, hidden, live } from './define.ts'
 import { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
+import { assigned, defineResource, editable, fixed, hidden, live } from './schema/define.ts'
 import {
   choice,
   flag,
@@ -15,7 +15,7 @@ import {
   secret,
   text,
   withDefault,
-} from './value.ts'
+} from './schema/value.ts'
 
 const url = text(2048, (value) => {
   try {

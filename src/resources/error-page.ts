@@ -1,5 +1,5 @@
-import { common, defineResource, editable } from './define.ts'
-import { matching, required, text, withExamples } from './value.ts'
+import { common, defineResource, editable } from './schema/define.ts'
+import { matching, required, text, withExamples } from './schema/value.ts'
 
 const MAX_HTML_BYTES = 65_536
 

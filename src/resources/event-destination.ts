@@ -1,5 +1,5 @@
-import { common, defineResource, editable, live } from './define.ts'
-import { httpUrl } from './formats.ts'
+import { common, defineResource, editable, live } from './schema/define.ts'
+import { httpUrl } from './schema/formats.ts'
 import {
   described,
   flag,
@@ -11,7 +11,7 @@ import {
   required,
   secret,
   text,
-} from './value.ts'
+} from './schema/value.ts'
 
 /** Standard Webhooks writes a key as `whsec_` and base64. */
 const ENCODED_KEY = /^whsec_([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$/

@@ -1,5 +1,5 @@
-import { common, defineResource, editable } from './define.ts'
 import { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
+import { common, defineResource, editable } from './schema/define.ts'
 import {
   byService,
   described,
@@ -10,7 +10,7 @@ import {
   required,
   text,
   withExamples,
-} from './value.ts'
+} from './schema/value.ts'
 
 const sourceFields = {
   type: described(

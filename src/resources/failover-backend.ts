@@ -1,6 +1,6 @@
-import { common, defineResource, editable } from './define.ts'
 import { BACKEND_PREFIXES } from './modules/backend.ts'
-import { documentedAs, idOf, list } from './value.ts'
+import { common, defineResource, editable } from './schema/define.ts'
+import { documentedAs, idOf, list } from './schema/value.ts'
 
 /** Sends traffic to the first of its backends that is available. */
 export const FailoverBackend = defineResource({

@@ -1,6 +1,6 @@
-import { common, defineResource, editable } from './define.ts'
-import { headerName, headerValue } from './formats.ts'
-import { integer, map, nullable, text, type Value } from './value.ts'
+import { common, defineResource, editable } from './schema/define.ts'
+import { headerName, headerValue } from './schema/formats.ts'
+import { integer, map, nullable, text, type Value } from './schema/value.ts'
 
 const headers = map(headerValue, { maxItems: 100, name: headerName })
 

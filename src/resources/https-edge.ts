@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
-import { common, defineResource, editable, live } from './define.ts'
 import { hostportClaims, noPolicies } from './edge-fields.ts'
-import { hostports } from './formats.ts'
 import { HttpsRoute } from './https-route.ts'
-import { moduleField } from './module.ts'
 import { MutualTls } from './modules/mutual-tls.ts'
 import { HttpsTlsTermination } from './modules/tls-termination.ts'
-import { plain } from './value.ts'
+import { common, defineResource, editable, live } from './schema/define.ts'
+import { hostports } from './schema/formats.ts'
+import { moduleField } from './schema/module.ts'
+import { plain } from './schema/value.ts'
 
 /** A public entry for HTTPS on reserved domains, with a route for each path. */
 export const HttpsEdge = defineResource({

@@ -1,8 +1,8 @@
-import { common, defineResource, editable, fixed, live } from './define.ts'
 import { noPolicies, oneSignIn } from './edge-fields.ts'
-import { moduleFields } from './module.ts'
 import { routeModules } from './modules/index.ts'
-import { choice, idOf, required, text } from './value.ts'
+import { common, defineResource, editable, fixed, live } from './schema/define.ts'
+import { moduleFields } from './schema/module.ts'
+import { choice, idOf, required, text } from './schema/value.ts'
 
 /** A path on an HTTPS edge, with the modules that process a request and the backend that responds. */
 export const HttpsRoute = defineResource({

@@ -11,7 +11,6 @@ import { ApplicationSession } from './application-session.ts'
 import { ApplicationUser } from './application-user.ts'
 import { BotUser, ServiceUser } from './bot-user.ts'
 import { CertificateAuthority } from './certificate-authority.ts'
-import type { Resource } from './define.ts'
 import { Endpoint } from './endpoint.ts'
 import { EndpointConfiguration } from './endpoint-configuration.ts'
 import { ErrorPage } from './error-page.ts'
@@ -27,6 +26,7 @@ import { IpRestriction } from './ip-restriction.ts'
 import { KubernetesOperator } from './kubernetes-operator.ts'
 import { ReservedAddr } from './reserved-addr.ts'
 import { ReservedDomain } from './reserved-domain.ts'
+import type { Resource } from './schema/define.ts'
 import { SshCertificateAuthority } from './ssh-certificate-authority.ts'
 import { SshCredential } from './ssh-credential.ts'
 import { SshHostCertificate } from './ssh-host-certificate.ts'
@@ -101,7 +101,6 @@ export function resourceOfPrefix(prefix: string): Resource | undefined {
   return byPrefix.get(prefix)
 }
 
-export * from './acl.ts'
 export type {
   SessionActivity,
   SessionDetails,
@@ -109,21 +108,22 @@ export type {
   StartedSession,
 } from './application-session.ts'
 export type { UserProfile } from './application-user.ts'
-export type { Operation, Resource, StoredRecord, UniqueName, View } from './define.ts'
-export { listSchema, managedClaim } from './define.ts'
 export { type ErrorPagePlaceholder, PLACEHOLDER } from './error-page.ts'
 export { eventSource } from './event-subscription.ts'
 export { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
-export { REGIONS } from './formats.ts'
-export type { Settings } from './module.ts'
 export { METADATA_LIMITS } from './modules/idp-metadata.ts'
 export * from './modules/index.ts'
 export type { TokenAuthMethod } from './modules/oidc.ts'
 export { type SamlUrls, samlUrls } from './modules/saml.ts'
 export { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
-export { GUARDS, type Guard, hasRole, type RequiredRole, ROLES, type Role } from './roles.ts'
+export * from './schema/acl.ts'
+export type { Operation, Resource, StoredRecord, UniqueName, View } from './schema/define.ts'
+export { listSchema, managedClaim } from './schema/define.ts'
+export { REGIONS } from './schema/formats.ts'
+export type { Settings } from './schema/module.ts'
+export { GUARDS, type Guard, hasRole, type RequiredRole, ROLES, type Role } from './schema/roles.ts'
+export { describedSchema, InvalidValue, type Ref, type RenderContext } from './schema/value.ts'
 export { DEFAULT_EXTENSIONS } from './ssh-user-certificate.ts'
-export { describedSchema, InvalidValue, type Ref, type RenderContext } from './value.ts'
 export {
   AbuseReport,
   AgentIngress,

@@ -1,7 +1,7 @@
 import { formatCidr, parseCidr } from '../base/values/cidr.ts'
-import { common, defineResource, editable, fixed } from './define.ts'
-import { cidr } from './formats.ts'
-import { choice, reference, required } from './value.ts'
+import { common, defineResource, editable, fixed } from './schema/define.ts'
+import { cidr } from './schema/formats.ts'
+import { choice, reference, required } from './schema/value.ts'
 
 /** One rule of an IP policy: a range of addresses to allow or deny. */
 export const IpPolicyRule = defineResource({

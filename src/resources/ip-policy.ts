@@ -1,4 +1,4 @@
-import { common, defineResource } from './define.ts'
+import { common, defineResource } from './schema/define.ts'
 
 /** A set of IP rules that modules and restrictions reference. */
 export const IpPolicy = defineResource({

@@ -1,5 +1,5 @@
-import { common, defineResource, editable, fixed } from './define.ts'
-import { choice, flag, references, required } from './value.ts'
+import { common, defineResource, editable, fixed } from './schema/define.ts'
+import { choice, flag, references, required } from './schema/value.ts'
 
 /** Restricts the dashboard, API, agents or endpoints of an account to the addresses of its IP policies. */
 export const IpRestriction = defineResource({

@@ -1,5 +1,5 @@
 import { author } from './author.ts'
-import { assigned, common, defineResource, editable } from './define.ts'
+import { assigned, common, defineResource, editable } from './schema/define.ts'
 import {
   byService,
   described,
@@ -10,7 +10,7 @@ import {
   parsed,
   text,
   withDefault,
-} from './value.ts'
+} from './schema/value.ts'
 
 const FEATURES = ['ingress', 'gateway', 'bindings']
 

@@ -1,6 +1,6 @@
-import { assigned, common, defineResource, editable, fixed } from './define.ts'
-import { region } from './formats.ts'
-import { nullable, reference, text } from './value.ts'
+import { assigned, common, defineResource, editable, fixed } from './schema/define.ts'
+import { region } from './schema/formats.ts'
+import { nullable, reference, text } from './schema/value.ts'
 
 /** A public TCP address reserved for the account. */
 export const ReservedAddr = defineResource({

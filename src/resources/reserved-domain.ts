@@ -1,8 +1,8 @@
 import { reverseLabels } from '../base/values/domain.ts'
-import { assigned, common, defineResource, editable, fixed } from './define.ts'
-import { certificatePolicy, certificateStatus, domain, region } from './formats.ts'
-import { leftOut } from './left-out.ts'
-import { described, list, name, nullable, object, reference, required, text } from './value.ts'
+import { assigned, common, defineResource, editable, fixed } from './schema/define.ts'
+import { certificatePolicy, certificateStatus, domain, region } from './schema/formats.ts'
+import { leftOut } from './schema/left-out.ts'
+import { described, list, name, nullable, object, reference, required, text } from './schema/value.ts'
 
 /** `global`, a region or an address. Stored for clients of the original, and without effect (decision 172). */
 const resolvesTo = list(

@@ -1,6 +1,6 @@
-import { assigned, fixed } from './define.ts'
-import { keyType, optionalRfc3339, publicKey } from './ssh-formats.ts'
-import { described, idOf, required, text } from './value.ts'
+import { assigned, fixed } from './schema/define.ts'
+import { keyType, optionalRfc3339, publicKey } from './schema/ssh-formats.ts'
+import { described, idOf, required, text } from './schema/value.ts'
 
 /** The key that an SSH certificate is for, and the authority that signs it. */
 export const certifiedKey = {

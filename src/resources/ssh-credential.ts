@@ -1,8 +1,8 @@
 import { publicKeyFingerprint } from '../base/values/ssh-fingerprint.ts'
 import { owner } from './credential-fields.ts'
-import { common, defineResource, editable, fixed } from './define.ts'
-import { acl } from './formats.ts'
-import { publicKey } from './ssh-formats.ts'
+import { common, defineResource, editable, fixed } from './schema/define.ts'
+import { acl } from './schema/formats.ts'
+import { publicKey } from './schema/ssh-formats.ts'
 
 /** A public key whose holder may start tunnels through the SSH gateway. */
 export const SshCredential = defineResource({

@@ -1,6 +1,6 @@
-import { assigned, common, defineResource, fixed } from './define.ts'
+import { assigned, common, defineResource, fixed } from './schema/define.ts'
+import { optionalRfc3339, principals } from './schema/ssh-formats.ts'
 import { certifiedKey, sshCertificate, validAfter } from './ssh-certificate-fields.ts'
-import { optionalRfc3339, principals } from './ssh-formats.ts'
 
 /** A signed certificate that authenticates a host to SSH clients. */
 export const SshHostCertificate = defineResource({

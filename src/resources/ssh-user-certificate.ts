@@ -1,7 +1,7 @@
-import { assigned, common, defineResource, fixed } from './define.ts'
+import { assigned, common, defineResource, fixed } from './schema/define.ts'
+import { optionalRfc3339, principals } from './schema/ssh-formats.ts'
+import { map, nullable, text } from './schema/value.ts'
 import { certifiedKey, sshCertificate, validAfter } from './ssh-certificate-fields.ts'
-import { optionalRfc3339, principals } from './ssh-formats.ts'
-import { map, nullable, text } from './value.ts'
 
 /** The extensions of a certificate by default. */
 export const DEFAULT_EXTENSIONS = { 'permit-pty': '', 'permit-user-rc': '' }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { parseDomainPort } from '../base/values/domain.ts'
-import { common, defineResource, editable } from './define.ts'
-import { described, flag, object, parsed, required } from './value.ts'
+import { common, defineResource, editable } from './schema/define.ts'
+import { described, flag, object, parsed, required } from './schema/value.ts'
 
 /** Parses `host:port`; the host may be an IP address, IPv6 in brackets. */
 function upstreamAddress(text: string): string {

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
-import { common, defineResource, editable, live } from './define.ts'
 import { hostportClaims, noPolicies } from './edge-fields.ts'
-import { hostports } from './formats.ts'
-import { moduleField } from './module.ts'
 import { Backend } from './modules/backend.ts'
 import { IpRestriction } from './modules/ip-restriction.ts'
 import { ConnectionPolicy } from './modules/traffic-policy.ts'
+import { common, defineResource, editable, live } from './schema/define.ts'
+import { hostports } from './schema/formats.ts'
+import { moduleField } from './schema/module.ts'
 
 /** The service assigns addresses, so that account documents write the name of the reserved address instead. */
 const addresses = {

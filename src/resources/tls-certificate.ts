@@ -1,6 +1,16 @@
-import { assigned, common, defineResource, fixed, hidden, writeOnly } from './define.ts'
-import { CERTIFICATE, PRIVATE_KEY } from './formats.ts'
-import { described, documentedAs, flag, list, nullable, object, required, secret, text } from './value.ts'
+import { assigned, common, defineResource, fixed, hidden, writeOnly } from './schema/define.ts'
+import { CERTIFICATE, PRIVATE_KEY } from './schema/formats.ts'
+import {
+  described,
+  documentedAs,
+  flag,
+  list,
+  nullable,
+  object,
+  required,
+  secret,
+  text,
+} from './schema/value.ts'
 
 const name = text(4096)
 

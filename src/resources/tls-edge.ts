@@ -1,12 +1,12 @@
-import { common, defineResource, editable, live } from './define.ts'
 import { hostportClaims, noPolicies } from './edge-fields.ts'
-import { hostports } from './formats.ts'
-import { moduleField } from './module.ts'
 import { Backend } from './modules/backend.ts'
 import { IpRestriction } from './modules/ip-restriction.ts'
 import { MutualTls } from './modules/mutual-tls.ts'
 import { TlsTermination } from './modules/tls-termination.ts'
 import { ConnectionPolicy } from './modules/traffic-policy.ts'
+import { common, defineResource, editable, live } from './schema/define.ts'
+import { hostports } from './schema/formats.ts'
+import { moduleField } from './schema/module.ts'
 
 /** A public entry for TLS connections, chosen by server name. */
 export const TlsEdge = defineResource({

@@ -1,7 +1,7 @@
 import { owner, token } from './credential-fields.ts'
-import { common, defineResource, editable, fixed, hidden, shownOnce } from './define.ts'
-import { acl } from './formats.ts'
-import { text } from './value.ts'
+import { common, defineResource, editable, fixed, hidden, shownOnce } from './schema/define.ts'
+import { acl } from './schema/formats.ts'
+import { text } from './schema/value.ts'
 
 /** An authtoken that lets an agent start tunnels. */
 export const TunnelCredential = defineResource({

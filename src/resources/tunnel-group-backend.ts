@@ -1,5 +1,5 @@
-import { common, defineResource, editable, live } from './define.ts'
-import { documentedAs, InvalidValue, map, matching, references } from './value.ts'
+import { common, defineResource, editable, live } from './schema/define.ts'
+import { documentedAs, InvalidValue, map, matching, references } from './schema/value.ts'
 
 const labelPart = matching(255, /^[^=]*$/, () => 'must not hold a = sign.')
 

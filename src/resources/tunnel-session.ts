@@ -1,5 +1,5 @@
-import { defineResource, live } from './define.ts'
-import { described, list, object, reference, text } from './value.ts'
+import { defineResource, live } from './schema/define.ts'
+import { described, list, object, reference, text } from './schema/value.ts'
 
 /** A session of an agent or SSH client that is online now. */
 export const TunnelSession = defineResource({

@@ -1,5 +1,5 @@
-import { defineResource, live } from './define.ts'
-import { map, nullable, reference, references, text } from './value.ts'
+import { defineResource, live } from './schema/define.ts'
+import { map, nullable, reference, references, text } from './schema/value.ts'
 
 /** One name or label set bound in a session that is online now. */
 export const Tunnel = defineResource({

@@ -1,7 +1,7 @@
 import { EMAIL_ADDRESS } from '../base/values/email-address.ts'
-import { defineResource, editable, fixed, identity } from './define.ts'
-import { ROLES } from './roles.ts'
-import { choice, documentedAs, flag, name, required } from './value.ts'
+import { defineResource, editable, fixed, identity } from './schema/define.ts'
+import { ROLES } from './schema/roles.ts'
+import { choice, documentedAs, flag, name, required } from './schema/value.ts'
 
 /** A person with access to the account. */
 export const User = defineResource({

@@ -1,7 +1,7 @@
 import { author } from './author.ts'
-import { assigned, common, defineResource, editable, fixed } from './define.ts'
-import { leftOut } from './left-out.ts'
-import { nonEmpty, reference, required, secret, text } from './value.ts'
+import { assigned, common, defineResource, editable, fixed } from './schema/define.ts'
+import { leftOut } from './schema/left-out.ts'
+import { nonEmpty, reference, required, secret, text } from './schema/value.ts'
 import { vaultName } from './vault.ts'
 
 const MAX_VALUE_BYTES = 65_536

@@ -1,6 +1,6 @@
 import { authorId } from './author.ts'
-import { assigned, common, defineResource, editable } from './define.ts'
-import { matching, required, text } from './value.ts'
+import { assigned, common, defineResource, editable } from './schema/define.ts'
+import { matching, required, text } from './schema/value.ts'
 
 /** A name of a vault or secret, as `secrets.get` writes it. */
 export const vaultName = matching(

@@ -1,8 +1,8 @@
 import { prefixOf } from '../base/values/id.ts'
 import { MAX_WEIGHT } from '../base/values/weighted-turns.ts'
-import { common, defineResource, editable } from './define.ts'
 import { BACKEND_PREFIXES } from './modules/backend.ts'
-import { InvalidValue, idSchema, integer, map, type Pointer } from './value.ts'
+import { common, defineResource, editable } from './schema/define.ts'
+import { InvalidValue, idSchema, integer, map, type Pointer } from './schema/value.ts'
 
 const backendPrefixes: readonly string[] = BACKEND_PREFIXES
 

@@ -19,9 +19,14 @@ export type { LiveEvent } from './session/live-event.ts'
 export type { Command, CommandOutcome, LiveSession, ProbeOutcome } from './session/live-session.ts'
 export { LiveTunnel, type TunnelSpec } from './session/live-tunnel.ts'
 export { createResumeTokens } from './session/resume.ts'
-export { createHostIdentity, generateHostKeys, type HostIdentity, publicHostKeys } from './ssh/host-key.ts'
 export { RequestLog, type RequestLogUpdate } from './ssh/request-log.ts'
 export { createSshGateway } from './ssh/ssh-gateway.ts'
+export {
+  createHostIdentity,
+  generateHostKeys,
+  type HostIdentity,
+  publicHostKeys,
+} from './ssh/transport/host-key.ts'
 export {
   type ClientInfo,
   type EndpointOptions,

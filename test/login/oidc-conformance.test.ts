@@ -8,7 +8,7 @@ import {
   type ProviderBehaviour,
   secondKey,
   startOpenidProvider as start,
-} from '../../src/edge/testing/openid-provider.ts'
+} from '../../src/edge/testing/login/openid-provider.ts'
 
 /*
  * The cases of the OpenID Foundation's conformance plan for relying parties, under the names of the plan, as far as they

@@ -203,7 +203,7 @@ test('the compiler or a test names every place that a new module, backend or res
   const outcome = await evaluate(`
     const { ENDPOINT_FLAGS, toDefinition } = await import('./src/agent/commands/flags.ts')
     const { tunnelShape } = await import('./src/agent/config/definitions.ts')
-    const { toTunnelSpec } = await import('./src/agent/tunnels/spec.ts')
+    const { toTunnelSpec } = await import('./src/agent/spec/spec.ts')
     const { decode } = await import('./src/protocol/decode.ts')
     const { BindOpts } = await import('./src/protocol/messages.ts')
     const { toEndpointOptions } = await import('./src/sessions/bind/endpoint-options.ts')

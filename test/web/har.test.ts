@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { redactCredentials } from '../../src/web/inspector/credential-headers.ts'
+import { redactCredentials } from '../../src/web/inspector/requests/credential-headers.ts'
 
 test('an HTTP archive contains the names of credential headers, but not their values', () => {
   const secret = [

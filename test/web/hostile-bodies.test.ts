@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatJson, formatXml } from '../../src/web/inspector/pretty.ts'
+import { formatJson, formatXml } from '../../src/web/inspector/message/pretty.ts'
 
 const MIB = 1024 * 1024
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { diffFields, diffLines } from '../../src/web/inspector/line-diff.ts'
+import { diffFields, diffLines } from '../../src/web/inspector/requests/line-diff.ts'
 import { countSteps } from '../support/count-steps.ts'
 import { createRandom } from '../support/random.ts'
 import { openPage, startBrowser } from './browser.ts'
@@ -82,11 +82,11 @@ test('headers are compared by name, regardless of order', () => {
 })
 
 test('the steps of diffing two unrelated texts grow only with their length', async () => {
-  const url = import.meta.resolve('../../src/web/inspector/line-diff.ts')
+  const url = import.meta.resolve('../../src/web/inspector/requests/line-diff.ts')
   const text = (word: string, lines: number) =>
     Array.from({ length: lines }, (_, index) => `${word} ${index}`)
   const count = (lines: number) =>
-    countSteps(url, (module: typeof import('../../src/web/inspector/line-diff.ts')) => () => {
+    countSteps(url, (module: typeof import('../../src/web/inspector/requests/line-diff.ts')) => () => {
       assert.equal(module.diffLines(text('one', lines), text('two', lines)).length, lines)
     })
 

@@ -20,9 +20,9 @@ import { parseServerAddresses, readAuthorities } from '../connect/location.ts'
 import { parseProxy } from '../connect/proxy.ts'
 import { checkCaptureFile } from '../inspector/capture-file.ts'
 import { resolveCaptureBytes, resolveWebSettings } from '../settings.ts'
+import { type AgentTunnelSpec, addPlainHttp, toEndpointSpec, toTunnelSpec } from '../spec/spec.ts'
+import { SpecError } from '../spec/spec-error.ts'
 import { requestsOf, tunnelNames } from '../tunnels/bind-request.ts'
-import { type AgentTunnelSpec, addPlainHttp, toEndpointSpec, toTunnelSpec } from '../tunnels/spec.ts'
-import { SpecError } from '../tunnels/spec-error.ts'
 
 /** The configuration to check, and how to describe where a value was set. */
 export interface CheckInput {

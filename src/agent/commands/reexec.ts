@@ -5,7 +5,7 @@ import { LAUNCH_COMMAND } from '../../base/version.ts'
 import type { Agent } from '../agent.ts'
 import type { Env } from '../config/paths.ts'
 import type { SessionResumption } from '../connect/connection.ts'
-import type { AgentTunnelSpec } from '../tunnels/spec.ts'
+import type { AgentTunnelSpec } from '../spec/spec.ts'
 import type { Binding } from '../tunnels/tunnel.ts'
 
 /**

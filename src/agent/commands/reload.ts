@@ -1,8 +1,8 @@
 import { isatty } from 'node:tty'
 import type { Agent } from '../agent.ts'
 import type { AgentKeys } from '../config/keys.ts'
+import type { AgentTunnelSpec } from '../spec/spec.ts'
 import { ConfiguredTunnels, describeReload, type ReloadResult } from '../tunnels/reload.ts'
-import type { AgentTunnelSpec } from '../tunnels/spec.ts'
 import type { Configuration } from './context.ts'
 
 /** What a command can read again while its agent runs. */

@@ -6,7 +6,7 @@ import type { TunnelDefinition } from '../config/definitions.ts'
 import { CaptureStore } from '../inspector/capture-store.ts'
 import { type AgentLog, silentAgentLog } from '../log/log.ts'
 import { Meter } from '../metrics.ts'
-import { toTunnelSpec } from '../tunnels/spec.ts'
+import { toTunnelSpec } from '../spec/spec.ts'
 import { Forwarder, type UpstreamRoute } from './forwarder.ts'
 
 /** The client's end of a stream, in memory, as the edge would hold it. */

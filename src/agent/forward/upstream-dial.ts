@@ -1,7 +1,7 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { type DialFailureName, dialFailures } from '../../protocol/index.ts'
-import type { UpstreamAddress } from '../tunnels/upstream-address.ts'
+import type { UpstreamAddress } from '../spec/upstream-address.ts'
 
 /** How to reach the upstream of one tunnel. */
 export interface DialOptions {

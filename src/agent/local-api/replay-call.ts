@@ -6,8 +6,8 @@ import {
   type HeaderChanges,
   type RequestChanges,
   replayProblem,
-} from '../inspector/modified-request.ts'
-import { replay } from '../inspector/replay.ts'
+} from '../replay/modified-request.ts'
+import { replay } from '../replay/replay.ts'
 import { problem, throwNotFound } from './problem.ts'
 
 /** Limit for the body of a replay call: a captured body of maximum size, encoded in JSON. */

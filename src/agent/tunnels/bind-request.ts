@@ -1,5 +1,5 @@
 import type { BindRequest, LabelRequest } from '../../protocol/index.ts'
-import type { AgentTunnelSpec, BindSpec } from './spec.ts'
+import type { AgentTunnelSpec, BindSpec } from '../spec/spec.ts'
 
 /** The names of a spec's tunnels: its own, and that of the http bind beside https. */
 export function tunnelNames(spec: AgentTunnelSpec): string[] {

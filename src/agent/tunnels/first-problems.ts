@@ -1,8 +1,8 @@
 import dns from 'node:dns/promises'
 import { describeNetworkError } from '../../base/text/network-error.ts'
+import type { AgentTunnelSpec } from '../spec/spec.ts'
+import type { UpstreamAddress } from '../spec/upstream-address.ts'
 import { isServed } from './local-listeners.ts'
-import type { AgentTunnelSpec } from './spec.ts'
-import type { UpstreamAddress } from './upstream-address.ts'
 
 const ISSUER_TIMEOUT_MS = 10_000
 

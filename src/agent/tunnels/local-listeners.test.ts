@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
+import { parseUpstream } from '../spec/upstream-address.ts'
 import { isServed, parseKernelTables, parseNetstat } from './local-listeners.ts'
-import { parseUpstream } from './upstream-address.ts'
 
 test('a port of this machine is served while something listens on it', {
   skip: process.platform !== 'linux',

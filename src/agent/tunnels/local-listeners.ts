@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { promisify } from 'node:util'
-import type { UpstreamAddress } from './upstream-address.ts'
+import type { UpstreamAddress } from '../spec/upstream-address.ts'
 
 const run = promisify(execFile)
 const NETSTAT_TIMEOUT_MS = 3_000

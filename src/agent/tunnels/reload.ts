@@ -1,6 +1,6 @@
 import { errorMessage } from '../../base/text/error-message.ts'
+import type { AgentTunnelSpec } from '../spec/spec.ts'
 import { tunnelNames } from './bind-request.ts'
-import type { AgentTunnelSpec } from './spec.ts'
 import type { Tunnels } from './tunnels.ts'
 
 /** What a reload of the configuration changed, by the names of tunnels. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/values/clock.ts'
 import type { Forwarder, UpstreamRoute } from '../forward/forwarder.ts'
 import { Meter } from '../metrics.ts'
-import type { AgentTunnelSpec, BindSpec } from './spec.ts'
+import type { AgentTunnelSpec, BindSpec } from '../spec/spec.ts'
 
 /** The server's response to a bind; sent back on a rebind so that the tunnel keeps its address. */
 export interface Binding {

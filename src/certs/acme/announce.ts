@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/values/clock.ts'
 import type { Row, Store } from '../../store/index.ts'
-import type { AcmeClient } from './client.ts'
+import type { AcmeClient } from './client/client.ts'
+import { PLATFORM } from './client/subject.ts'
 import { AUTHORITY_KIND, REGIONS_KIND } from './inventory.ts'
 import { systemAuditEntry } from './job-store.ts'
-import { PLATFORM } from './subject.ts'
 
 /** Publishes this region and its addresses to all nodes. */
 export async function announceRegion(options: {

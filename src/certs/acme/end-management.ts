@@ -1,7 +1,7 @@
 import { TlsCertificate } from '../../resources/index.ts'
 import { draftOf, recordOf, type Transaction } from '../../store/index.ts'
+import type { Subject } from './client/subject.ts'
 import { JOBS, jobKey, readJob, toJobDraft } from './job.ts'
-import type { Subject } from './subject.ts'
 
 /**
  * Ends the automatic management of a domain's certificate: deletes the job, and the certificate that the domain keeps

@@ -4,8 +4,8 @@ import type { Logger } from '../../base/process/log.ts'
 import { NameIndex } from '../../base/values/name-index.ts'
 import { collectRows, type PagedFollower, type Row, type RowChange, type RowLoad } from '../../store/index.ts'
 import type { ServedCertificate } from '../x509/served-certificate.ts'
+import { PLATFORM, platformSubject, type Subject, type SubjectRow, subjectOf } from './client/subject.ts'
 import { type Challenge, JOBS, type Job, readJob } from './job.ts'
-import { PLATFORM, platformSubject, type Subject, type SubjectRow, subjectOf } from './subject.ts'
 
 /** The store kinds that nodes publish to each other. */
 export const REGIONS_KIND = 'platform_regions'

@@ -14,16 +14,18 @@ import {
 } from '../../store/index.ts'
 import type { KeyGenerator } from '../x509/keys.ts'
 import { readTlsCertificate } from '../x509/x509.ts'
-import type { AcmeClient } from './client.ts'
+import type { AcmeClient } from './client/client.ts'
+import { checkDns, type DnsProblem } from './client/dns-preflight.ts'
+import { renewalId } from './client/renewal-info.ts'
+import { type NameResolver, ResolverError } from './client/resolver.ts'
+import type { Authorization, Order } from './client/rfc8555.ts'
+import { PLATFORM, type Subject } from './client/subject.ts'
+import { AcmeRejected, AcmeUnavailable, problemType } from './client/transport.ts'
 import type { ChallengeRecord, ChallengeRecords } from './dns/challenge-records.ts'
 import { DnsProviderError } from './dns/provider.ts'
-import { checkDns, type DnsProblem } from './dns-preflight.ts'
 import type { Inventory } from './inventory.ts'
 import { type Challenge, type IssuedCertificate, type Job, jobDueAt, newJob, sameNames } from './job.ts'
 import { JobStore, SupersededError } from './job-store.ts'
-import { renewalId } from './renewal-info.ts'
-import { type NameResolver, ResolverError } from './resolver.ts'
-import type { Authorization, Order } from './rfc8555.ts'
 import {
   earliestRenewalAt,
   nextValidationAt,
@@ -32,8 +34,6 @@ import {
   retryAt,
   suggestedAt,
 } from './schedule.ts'
-import { PLATFORM, type Subject } from './subject.ts'
-import { AcmeRejected, AcmeUnavailable, problemType } from './transport.ts'
 
 /** Timeouts and delays of an order's steps, in milliseconds. */
 export interface Timings {

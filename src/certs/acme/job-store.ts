@@ -10,9 +10,9 @@ import {
   type Store,
   type Transaction,
 } from '../../store/index.ts'
+import { PLATFORM, type Subject, type SubjectRow, subjectOf } from './client/subject.ts'
 import { jobKey, newJob, readJob, type StoredJob, sameNames, statusOf, toJobDraft } from './job.ts'
 import { recentFailures } from './schedule.ts'
-import { PLATFORM, type Subject, type SubjectRow, subjectOf } from './subject.ts'
 
 /** The subject no longer requests this certificate. */
 export class SupersededError extends Error {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Subject } from './client/subject.ts'
 import { IN_PROGRESS, type Job, jobDueAt, newJob, statusOf } from './job.ts'
-import type { Subject } from './subject.ts'
 
 const subject: Subject = {
   kind: 'domain',

@@ -2,9 +2,9 @@ import { formatTimestamp } from '../../base/values/clock.ts'
 import { Secret } from '../../base/values/secret.ts'
 import type { Draft, Row } from '../../store/index.ts'
 import type { ManagedKeyType } from '../x509/keys.ts'
+import type { DnsProblem } from './client/dns-preflight.ts'
+import { PLATFORM, type Subject } from './client/subject.ts'
 import type { ChallengeRecord } from './dns/challenge-records.ts'
-import type { DnsProblem } from './dns-preflight.ts'
-import { PLATFORM, type Subject } from './subject.ts'
 
 /** The store kind of certificate jobs. */
 export const JOBS = 'certificate_jobs'

@@ -2,13 +2,13 @@ import type { Logger } from '../../base/process/log.ts'
 import type { Clock } from '../../base/values/clock.ts'
 import { AgentIngress, TlsCertificate } from '../../resources/index.ts'
 import { draftOf, recordOf, type Store, type Transaction } from '../../store/index.ts'
+import { PLATFORM, type Subject, subjectOf } from './client/subject.ts'
 import type { ChallengeRecords } from './dns/challenge-records.ts'
 import { endManagement, forgetProviderRecords, unmanageCertificate } from './end-management.ts'
 import type { CertificateRecord, IngressRecord, Inventory } from './inventory.ts'
 import { AUTOMATIC_OFF, JOBS, type Job, newJob, offStatus, statusOf } from './job.ts'
 import { FAILURES_KIND, resourceOf, type SubjectResource, systemAuditEntry } from './job-store.ts'
 import { recentFailures } from './schedule.ts'
-import { PLATFORM, type Subject, subjectOf } from './subject.ts'
 
 const RECONCILE_INTERVAL_MS = 60_000
 const DEBOUNCE_MS = 50

@@ -8,13 +8,13 @@ import { systemClock } from '../../base/values/clock.ts'
 import { openStore } from '../../store/index.ts'
 import { createAuthority, loadAuthority } from '../x509/authority.ts'
 import { KeyGenerator } from '../x509/keys.ts'
-import type { AcmeClient } from './client.ts'
+import type { AcmeClient } from './client/client.ts'
+import { PLATFORM, platformSubject } from './client/subject.ts'
 import { INVENTORY_KINDS, Inventory } from './inventory.ts'
 import { defaultTimings, type IssueContext } from './issue.ts'
 import { type Job, newJob, toJobDraft } from './job.ts'
 import { systemAuditEntry } from './job-store.ts'
 import { RenewalPoller } from './renewal-poller.ts'
-import { PLATFORM, platformSubject } from './subject.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const subject = platformSubject('adit.test')!

@@ -1,8 +1,8 @@
 import { LeaseLost } from '../../store/index.ts'
+import type { Subject } from './client/subject.ts'
 import type { IssueContext } from './issue.ts'
 import { JobStore, SupersededError } from './job-store.ts'
 import { suggestedAt } from './schedule.ts'
-import type { Subject } from './subject.ts'
 
 const HOUR = 60 * 60 * 1000
 // RFC 9773 section 4.3: a few times a day, so that a planned revocation is noticed in time.

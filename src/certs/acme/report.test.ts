@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Row } from '../../store/index.ts'
+import type { Subject } from './client/subject.ts'
 import { type Job, newJob } from './job.ts'
 import { describeCertificates, reportCertificates } from './report.ts'
-import type { Subject } from './subject.ts'
 
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR

@@ -2,9 +2,9 @@ import { errorMessage } from '../../base/text/error-message.ts'
 import { formatTimestamp } from '../../base/values/clock.ts'
 import type { Store } from '../../store/index.ts'
 import { type CertificatePaths, readCertificateFiles } from '../x509/certificate-files.ts'
+import { PLATFORM } from './client/subject.ts'
 import { AUTOMATIC_OFF, JOBS, type Job, readJob } from './job.ts'
 import { scanAll } from './scan-all.ts'
-import { PLATFORM } from './subject.ts'
 
 /** The state of one managed certificate, for people. */
 export interface CertificateReport {

@@ -1,9 +1,9 @@
 import { type Clock, formatTimestamp } from '../../base/values/clock.ts'
 import type { Row, Store } from '../../store/index.ts'
+import { PLATFORM } from './client/subject.ts'
 import { JOBS, type Job, readJob, toJobDraft } from './job.ts'
 import { systemAuditEntry } from './job-store.ts'
 import { scanAll } from './scan-all.ts'
-import { PLATFORM } from './subject.ts'
 
 /** What became of a request to retry a job. */
 export interface RetryOutcome {

@@ -6,7 +6,7 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { CertificateAuthority, IpPolicy, IpPolicyRule } from '../../resources/index.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
 import { type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
-import { bearer, createTokenIssuer } from '../testing/token-issuer.ts'
+import { bearer, createTokenIssuer } from '../testing/login/token-issuer.ts'
 import type { ModuleName } from './index.ts'
 
 /** A module with two settings, and what a client observes. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { generateKeyPair } from 'jose'
 import { startHttp } from '../../../test/support/local-server.ts'
+import { bearer, createTokenIssuer } from '../testing/login/token-issuer.ts'
 import { HTTP_VERSIONS, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
-import { bearer, createTokenIssuer } from '../testing/token-issuer.ts'
 
 /** An issuer that publishes its key. */
 async function startIssuer(t: TestContext) {

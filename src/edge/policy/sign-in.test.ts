@@ -8,15 +8,15 @@ import { silentLog } from '../../base/process/log.ts'
 import { Secret } from '../../base/values/secret.ts'
 import { createLogins, type LoginOptions } from '../login/index.ts'
 import { sendHttps, type TestResponse } from '../testing/client.ts'
-import { forgetfulLoginStore } from '../testing/login-store.ts'
-import { startOpenidProvider } from '../testing/openid-provider.ts'
+import { forgetfulLoginStore } from '../testing/login/login-store.ts'
+import { startOpenidProvider } from '../testing/login/openid-provider.ts'
+import { createSamlProvider } from '../testing/login/saml-provider.ts'
 import {
   HTTP_VERSIONS,
   type HttpVersion,
   POLICY_HOST,
   startPolicyEndpoint,
 } from '../testing/policy-endpoint.ts'
-import { createSamlProvider } from '../testing/saml-provider.ts'
 
 const IDP = 'idp.adit.localhost'
 

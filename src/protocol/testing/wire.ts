@@ -2,8 +2,8 @@ import { type Duplex, duplexPair } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import type { Clock } from '../../base/values/clock.ts'
-import { MuxSession } from '../mux-session.ts'
-import type { MuxStream } from '../mux-stream.ts'
+import { MuxSession } from '../mux/mux-session.ts'
+import type { MuxStream } from '../mux/mux-stream.ts'
 import { Probe } from './probe.ts'
 
 /** A frame on the wire. */

@@ -1,4 +1,4 @@
-import { described, list, parsed, text } from '../value.ts'
+import { described, list, parsed, text } from '../schema/value.ts'
 
 const lowercaseEntries = list(
   parsed(255, (value) => {

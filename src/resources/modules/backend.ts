@@ -1,5 +1,5 @@
-import { defineModule } from '../module.ts'
-import { described, reference, required } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import { described, reference, required } from '../schema/value.ts'
 
 /** The id prefixes of all backends. */
 export const BACKEND_PREFIXES = ['bkdhr', 'bkdtg', 'bkdwd', 'bkdfo', 'bkdsc'] as const

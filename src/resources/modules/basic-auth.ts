@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { isQuotable } from '../../base/http/quoted-string.ts'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption, optionalText } from '../option.ts'
-import { choice, described, flag, InvalidValue, text } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import { defineEndpointOption, optionalText } from '../schema/option.ts'
+import { choice, described, flag, InvalidValue, text } from '../schema/value.ts'
 
 const option = defineEndpointOption({
   name: 'basicAuth',

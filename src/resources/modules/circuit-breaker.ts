@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption } from '../option.ts'
-import { described, fraction, integer, uint32 } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import { defineEndpointOption } from '../schema/option.ts'
+import { described, fraction, integer, uint32 } from '../schema/value.ts'
 
 const ratio = Type.Number({ minimum: 0, maximum: 1 })
 

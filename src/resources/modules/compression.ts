@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption } from '../option.ts'
+import { defineModule } from '../schema/module.ts'
+import { defineEndpointOption } from '../schema/option.ts'
 
 /** Compresses responses for clients that accept it. */
 export const Compression = defineModule(

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { trimOws } from '../../base/http/optional-white-space.ts'
-import { HEADER_NAME, headerName, headerValue } from '../formats.ts'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../option.ts'
-import { described, documentedAs, InvalidValue, list, map, text } from '../value.ts'
+import { HEADER_NAME, headerName, headerValue } from '../schema/formats.ts'
+import { defineModule } from '../schema/module.ts'
+import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../schema/option.ts'
+import { described, documentedAs, InvalidValue, list, map, text } from '../schema/value.ts'
 
 /** Hop-by-hop and framing fields: the edge writes them itself. */
 const FRAMING =

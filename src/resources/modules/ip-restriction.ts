@@ -2,9 +2,9 @@ import { isIP } from 'node:net'
 import { Type } from 'typebox'
 import { errorMessage } from '../../base/text/error-message.ts'
 import { parseCidr } from '../../base/values/cidr.ts'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../option.ts'
-import { described, InvalidValue, references, required } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../schema/option.ts'
+import { described, InvalidValue, references, required } from '../schema/value.ts'
 
 /** Admits only addresses its IP policies allow. */
 export const IpRestriction = defineModule(

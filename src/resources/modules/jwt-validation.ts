@@ -1,7 +1,7 @@
 import { JWS_ALGORITHMS } from '../../base/values/jws-algorithms.ts'
-import { httpUrl } from '../formats.ts'
-import { defineModule } from '../module.ts'
-import { choice, described, list, nonEmpty, object, required, text } from '../value.ts'
+import { httpUrl } from '../schema/formats.ts'
+import { defineModule } from '../schema/module.ts'
+import { choice, described, list, nonEmpty, object, required, text } from '../schema/value.ts'
 
 const allowList = (name: string, minItems: number) =>
   object(

@@ -1,5 +1,5 @@
-import { type OptionFlag, optionalText, optionalTexts } from '../option.ts'
-import { described, flag, InvalidValue, text, uint32, withDefault } from '../value.ts'
+import { type OptionFlag, optionalText, optionalTexts } from '../schema/option.ts'
+import { described, flag, InvalidValue, text, uint32, withDefault } from '../schema/value.ts'
 import { claimRuleError } from './allow-rules.ts'
 
 // RFC 6265 token characters. The edge sets the __Host- and __Secure- prefixes itself, since browsers enforce them.

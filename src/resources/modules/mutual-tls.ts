@@ -1,5 +1,5 @@
-import { defineModule } from '../module.ts'
-import { described, references, required } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import { described, references, required } from '../schema/value.ts'
 
 /** Admits only clients with a certificate of one of these authorities. */
 export const MutualTls = defineModule('mutual_tls', 'Requires a client certificate.', {

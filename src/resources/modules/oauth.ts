@@ -1,7 +1,17 @@
 import { Type } from 'typebox'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption, optionalText, requireProvider } from '../option.ts'
-import { described, InvalidValue, list, nullable, object, required, secret, text, uint32 } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import { defineEndpointOption, optionalText, requireProvider } from '../schema/option.ts'
+import {
+  described,
+  InvalidValue,
+  list,
+  nullable,
+  object,
+  required,
+  secret,
+  text,
+  uint32,
+} from '../schema/value.ts'
 import { claimRules, emailRules, groupRules } from './allow-rules.ts'
 import {
   allowError,

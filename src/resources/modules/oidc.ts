@@ -1,8 +1,18 @@
 import { Type } from 'typebox'
-import { httpUrl } from '../formats.ts'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption, durationMark, optionalText } from '../option.ts'
-import { choice, described, InvalidValue, integer, list, nonEmpty, required, secret, text } from '../value.ts'
+import { httpUrl } from '../schema/formats.ts'
+import { defineModule } from '../schema/module.ts'
+import { defineEndpointOption, durationMark, optionalText } from '../schema/option.ts'
+import {
+  choice,
+  described,
+  InvalidValue,
+  integer,
+  list,
+  nonEmpty,
+  required,
+  secret,
+  text,
+} from '../schema/value.ts'
 import { claimRules, emailRules, groupRules } from './allow-rules.ts'
 import {
   allowError,

@@ -1,5 +1,5 @@
-import { defineModule } from '../module.ts'
-import { choice, described, nullable } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import { choice, described, nullable } from '../schema/value.ts'
 
 const DESCRIPTION = 'Where TLS terminates, and the minimum version.'
 

@@ -1,5 +1,5 @@
-import { defineModule } from '../module.ts'
-import { described, matching, required, secret } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import { described, matching, required, secret } from '../schema/value.ts'
 
 /** The largest policy, in bytes. */
 export const MAX_POLICY_BYTES = 256 * 1024

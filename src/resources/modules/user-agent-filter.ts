@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { compileAnyOf, compileLinearRegex } from '../../base/pattern/linear-pattern.ts'
 import { errorMessage } from '../../base/text/error-message.ts'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption, optionalTexts } from '../option.ts'
-import { described, InvalidValue, list, text } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import { defineEndpointOption, optionalTexts } from '../schema/option.ts'
+import { described, InvalidValue, list, text } from '../schema/value.ts'
 
 const pattern = text(512, (value) => {
   try {

@@ -1,7 +1,12 @@
 import { Type } from 'typebox'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption, describeUnknownProvider, optionalText, requireProvider } from '../option.ts'
-import { described, InvalidValue, required, secret, text, withExamples } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import {
+  defineEndpointOption,
+  describeUnknownProvider,
+  optionalText,
+  requireProvider,
+} from '../schema/option.ts'
+import { described, InvalidValue, required, secret, text, withExamples } from '../schema/value.ts'
 
 /** The services whose webhook signatures can be verified. */
 export const WEBHOOK_PROVIDERS = new Set(

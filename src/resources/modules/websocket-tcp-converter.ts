@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption } from '../option.ts'
+import { defineModule } from '../schema/module.ts'
+import { defineEndpointOption } from '../schema/option.ts'
 
 /** Converts WebSocket connections to plain TCP towards the upstream. */
 export const WebsocketTcpConverter = defineModule(

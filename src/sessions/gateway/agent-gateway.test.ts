@@ -15,7 +15,7 @@ import {
   MuxSession,
   type MuxStream,
 } from '../../protocol/index.ts'
-import { call } from '../../protocol/rpc.ts'
+import { call } from '../../protocol/mux/rpc.ts'
 import { agentIdentity, type Platform, startPlatform, TOKEN } from '../testing/platform.ts'
 
 const quick = { minHeartbeatMs: 1 }

@@ -10,7 +10,7 @@ import {
   type IncomingClient,
   isExchangingKeys,
   overrideHandlers,
-} from './ssh2.ts'
+} from './transport/ssh2.ts'
 
 /** Far above the ids that the package assigns to client-opened channels. */
 const FIRST_ID = 2 ** 30

@@ -2,7 +2,7 @@ import { joinHostPort } from '../../base/values/hostport.ts'
 import type { BindRequest, LabelRequest } from '../../protocol/index.ts'
 import type { PublicAddress } from '../bind/public-address.ts'
 import type { SshCommand } from './command-line.ts'
-import type { ForwardTarget } from './ssh2.ts'
+import type { ForwardTarget } from './transport/ssh2.ts'
 
 /** The bind request of a forward: for a public address, or for labels. */
 export type ForwardRequest =

@@ -3,7 +3,7 @@ import { joinHostPort } from '../../base/values/hostport.ts'
 import { ProtocolError, RETRYABLE_ERRORS } from '../../protocol/index.ts'
 import { hasEndpoint, type LiveTunnel } from '../session/live-tunnel.ts'
 import type { Screen } from './screen.ts'
-import type { ForwardTarget } from './ssh2.ts'
+import type { ForwardTarget } from './transport/ssh2.ts'
 
 /** One `-R` of a client. */
 export interface Forward {

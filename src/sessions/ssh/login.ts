@@ -1,7 +1,7 @@
 import type { TunnelPrincipal } from '../../auth/index.ts'
 import type { Logger } from '../../base/process/log.ts'
-import { isKeyAccepted } from './algorithms.ts'
-import { type AuthContext, verifySignature } from './ssh2.ts'
+import { isKeyAccepted } from './transport/algorithms.ts'
+import { type AuthContext, verifySignature } from './transport/ssh2.ts'
 
 /** Dependencies of a login. */
 export interface SshLoginOptions {

@@ -1,7 +1,7 @@
 import type { Tunnel } from '../tunnel.ts'
 import { sanitize } from './command-line.ts'
 import { type LoggedRequest, loggedTunnelId } from './request-log.ts'
-import type { SessionChannel } from './ssh2.ts'
+import type { SessionChannel } from './transport/ssh2.ts'
 
 /** A tunnel as the terminal displays it. */
 export type ScreenTunnel = Pick<Tunnel, 'id' | 'address' | 'forwardsTo'>

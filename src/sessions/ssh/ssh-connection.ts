@@ -26,16 +26,16 @@ import {
 } from '../session/live-session.ts'
 import type { LiveTunnel } from '../session/live-tunnel.ts'
 import type { ClientInfo } from '../tunnel.ts'
-import { KEX, MACS, selectCiphers } from './algorithms.ts'
 import { Channels } from './channels.ts'
 import { InvalidCommand, NO_COMMAND, parseCommand, type SshCommand, sanitize } from './command-line.ts'
 import { toForwardRequest } from './forward-request.ts'
 import { type Forward, Forwards } from './forwards.ts'
-import type { HostIdentity } from './host-key.ts'
 import { Login, type SshLoginOptions } from './login.ts'
-import { Pings } from './pings.ts'
 import type { RequestLog } from './request-log.ts'
 import { jsonScreen, type Screen, textScreen } from './screen.ts'
+import { KEX, MACS, selectCiphers } from './transport/algorithms.ts'
+import type { HostIdentity } from './transport/host-key.ts'
+import { Pings } from './transport/pings.ts'
 import {
   type ForwardTarget,
   type IncomingClient,
@@ -43,7 +43,7 @@ import {
   type SessionRequests,
   sendBanner,
   startSshServer,
-} from './ssh2.ts'
+} from './transport/ssh2.ts'
 
 /** Dependencies and limits of an SSH connection. */
 export interface SshConnectionOptions extends SshLoginOptions {

@@ -1,5 +1,5 @@
 import { OutboundProblem } from '../../../base/outbound/outbound.ts'
-import { parseRetryAfter } from '../transport.ts'
+import { parseRetryAfter } from '../client/transport.ts'
 import { DnsProviderError, type ProviderContext, retryTransient } from './provider.ts'
 
 const MAX_REASON_LENGTH = 500

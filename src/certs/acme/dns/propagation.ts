@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { isIPv6 } from 'node:net'
-import { ABSENT_CODES, type NameResolver } from '../resolver.ts'
+import { ABSENT_CODES, type NameResolver } from '../client/resolver.ts'
 
 const DNS_PORT = 53
 const TIMEOUT_MS = 3000

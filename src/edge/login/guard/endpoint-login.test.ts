@@ -10,7 +10,7 @@ import { sendHttp, sendHttps } from '../../testing/client.ts'
 import { TestConfiguration } from '../../testing/configuration.ts'
 import { startEdge } from '../../testing/edge.ts'
 import { echo } from '../../testing/https-edge.ts'
-import { forgetfulLoginStore } from '../../testing/login-store.ts'
+import { forgetfulLoginStore } from '../../testing/login/login-store.ts'
 import { createLocalTunnel, TestTunnels } from '../../testing/tunnels.ts'
 import { createLogins } from '../index.ts'
 

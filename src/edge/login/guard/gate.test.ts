@@ -8,7 +8,7 @@ import { startTcp } from '../../../../test/support/local-server.ts'
 import { HttpsEdge, HttpsRoute, TunnelGroupBackend } from '../../../resources/index.ts'
 import { sendHttps } from '../../testing/client.ts'
 import { HOST } from '../../testing/https-edge.ts'
-import { IDP, setCookies, startLoginPage as start } from '../../testing/login-page.ts'
+import { IDP, setCookies, startLoginPage as start } from '../../testing/login/login-page.ts'
 import { createLocalTunnel } from '../../testing/tunnels.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='

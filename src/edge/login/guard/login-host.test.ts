@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { HttpsEdge, HttpsRoute } from '../../../resources/index.ts'
 import { sendHttps } from '../../testing/client.ts'
 import { HOST } from '../../testing/https-edge.ts'
-import { IDP, setCookies, startLoginPage as start } from '../../testing/login-page.ts'
+import { IDP, setCookies, startLoginPage as start } from '../../testing/login/login-page.ts'
 
 type LoginPage = Awaited<ReturnType<typeof start>>
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HOST } from '../../testing/https-edge.ts'
-import { IDP } from '../../testing/login-page.ts'
-import { AGENT_HOST, startOpenidPages } from '../../testing/openid-page.ts'
+import { IDP } from '../../testing/login/login-page.ts'
+import { AGENT_HOST, startOpenidPages } from '../../testing/login/openid-page.ts'
 
 type Pages = Awaited<ReturnType<typeof startOpenidPages>>
 

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { createHmac, randomUUID, sign } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { HOST } from '../../testing/https-edge.ts'
-import { IDP } from '../../testing/login-page.ts'
-import { forgetfulLoginStore } from '../../testing/login-store.ts'
-import { AGENT_HOST, startOpenidPages } from '../../testing/openid-page.ts'
+import { IDP } from '../../testing/login/login-page.ts'
+import { forgetfulLoginStore } from '../../testing/login/login-store.ts'
+import { AGENT_HOST, startOpenidPages } from '../../testing/login/openid-page.ts'
 import {
   createSigningKey,
   firstKey,
   type ProviderBehaviour,
   secondKey,
   signToken,
-} from '../../testing/openid-provider.ts'
+} from '../../testing/login/openid-provider.ts'
 
 const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }
 

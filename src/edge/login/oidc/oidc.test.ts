@@ -11,7 +11,7 @@ import {
   respondWithToken,
   secondKey,
   startOpenidProvider as start,
-} from '../../testing/openid-provider.ts'
+} from '../../testing/login/openid-provider.ts'
 import type { AllowRules } from '../allow-rules.ts'
 import { isUnreachable, SignInError } from '../sign-in.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { type ProviderBehaviour, startOpenidProvider } from '../../testing/openid-provider.ts'
+import { type ProviderBehaviour, startOpenidProvider } from '../../testing/login/openid-provider.ts'
 import { SignInError } from '../sign-in.ts'
 
 const post = 'client_secret_post'

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { HttpsEdge, HttpsRoute } from '../../../resources/index.ts'
 import { HOST } from '../../testing/https-edge.ts'
-import { IDP } from '../../testing/login-page.ts'
-import { startSamlPage } from '../../testing/saml-page.ts'
+import { IDP } from '../../testing/login/login-page.ts'
+import { startSamlPage } from '../../testing/login/saml-page.ts'
 
 const OTHER = 'other.adit.localhost'
 

@@ -4,9 +4,9 @@ import { inflateRawSync } from 'node:zlib'
 import { SAML } from '@node-saml/node-saml'
 import { signXml } from '@node-saml/node-saml/lib/xml.js'
 import { HOST } from '../../testing/https-edge.ts'
-import { IDP } from '../../testing/login-page.ts'
-import { startSamlPage } from '../../testing/saml-page.ts'
-import { createSamlProvider } from '../../testing/saml-provider.ts'
+import { IDP } from '../../testing/login/login-page.ts'
+import { startSamlPage } from '../../testing/login/saml-page.ts'
+import { createSamlProvider } from '../../testing/login/saml-provider.ts'
 
 const METADATA_URL = 'https://idp.example/metadata'
 

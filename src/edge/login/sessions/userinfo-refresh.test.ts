@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HOST } from '../../testing/https-edge.ts'
-import { AGENT_HOST, startOpenidPages } from '../../testing/openid-page.ts'
+import { AGENT_HOST, startOpenidPages } from '../../testing/login/openid-page.ts'
 
 const HOUR = 3_600_000
 

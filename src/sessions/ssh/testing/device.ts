@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { encodeStrings } from '../wire.ts'
+import { encodeStrings } from '../transport/wire.ts'
 
 /** A software FIDO device with one SSH key. */
 export interface Device {
