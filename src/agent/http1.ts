@@ -45,7 +45,7 @@ type State = 'head' | 'length' | 'size' | 'data' | 'trailer' | 'close' | 'raw'
 
 /**
  * Finds messages in one direction of an HTTP/1 connection without changing or delaying a byte. It is lenient where
- * the edge was strict already (`base/http1-framing.ts` says where), and stops for good at the first malformed byte.
+ * the edge was strict already (`base/http/http1-framing.ts` says where), and stops for good at the first malformed byte.
  */
 export class MessageScanner {
   readonly #events: MessageEvents

@@ -1,6 +1,6 @@
-import { compile, type Program } from './cel/compile.ts'
-import type { Environment } from './cel/environment.ts'
-import type { Inspect } from './cel/reads.ts'
+import { compile, type Program } from '../cel/index.ts'
+import type { Environment } from '../cel/index.ts'
+import type { Inspect } from '../cel/index.ts'
 
 /** A compiled condition, or the sentence that says what is wrong with its source and where. */
 export type Condition = { readonly program: Program } | { readonly error: string }

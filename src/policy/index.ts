@@ -24,21 +24,6 @@ export type {
   RetrySource,
   TlsSource,
 } from './activation.ts'
-export { Budget, type Meter } from './cel/budget.ts'
-export type { Program } from './cel/compile.ts'
-export { Environment } from './cel/environment.ts'
-export { fromJson } from './cel/from-json.ts'
-export { overload } from './cel/signature.ts'
-export { parseDuration, parseTimestamp } from './cel/time.ts'
-export { DYN, type Field, objectOf, type Shape, STRING, TIMESTAMP } from './cel/types.ts'
-export {
-  CostExceeded,
-  EvaluationError,
-  type MapKey,
-  type MapValue,
-  Timestamp,
-  type Value,
-} from './cel/values.ts'
 export { compileCondition } from './condition.ts'
 export type { PatternTemplate } from './config.ts'
 export { findCookieDomainMistake, mayHaveCookieDomain, type OwnsDomain } from './cookie-domains.ts'

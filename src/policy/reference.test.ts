@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compile } from './cel/compile.ts'
+import { compile } from '../cel/index.ts'
 import { environments } from './variables/index.ts'
 
 const names = (prefix: string, list: string) => list.split(' ').map((name) => `${prefix}.${name}`)

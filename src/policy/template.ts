@@ -1,9 +1,9 @@
 import type { Activation } from './activation.ts'
-import { chargeLength } from './cel/compare.ts'
-import { compile, type Program } from './cel/compile.ts'
-import type { Environment } from './cel/environment.ts'
-import type { Inspect } from './cel/reads.ts'
-import { AbsentField, EvaluationError, type Value } from './cel/values.ts'
+import { chargeLength } from '../cel/index.ts'
+import { compile, type Program } from '../cel/index.ts'
+import type { Environment } from '../cel/index.ts'
+import type { Inspect } from '../cel/index.ts'
+import { AbsentField, EvaluationError, type Value } from '../cel/index.ts'
 import { valueText } from './value-text.ts'
 
 /** A text with `${}`. Evaluating it throws `EvaluationError`, for a text that is too long too, or `CostExceeded`. */

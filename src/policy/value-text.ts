@@ -1,6 +1,6 @@
-import type { Meter } from './cel/budget.ts'
-import { chargeLength } from './cel/compare.ts'
-import { durationText, timestampText } from './cel/time.ts'
+import type { Meter } from '../cel/index.ts'
+import { chargeLength } from '../cel/index.ts'
+import { durationText, timestampText } from '../cel/index.ts'
 import {
   Double,
   Duration,
@@ -15,7 +15,7 @@ import {
   TypeValue,
   Uint,
   type Value,
-} from './cel/values.ts'
+} from '../cel/index.ts'
 
 /** What JSON takes for each value, and for each character that it may have to escape. */
 const JSON_COST = 4

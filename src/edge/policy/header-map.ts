@@ -1,4 +1,4 @@
-import type { MapKey, Value } from '../../policy/index.ts'
+import type { MapKey, Value } from '../../cel/index.ts'
 
 /** Header fields by their lower-case names, found whatever case a policy writes. */
 export class HeaderMap<V extends Value> extends Map<MapKey, V> {

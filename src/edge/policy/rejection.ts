@@ -1,4 +1,5 @@
-import { CostExceeded, EvaluationError, UndecidedRule } from '../../policy/index.ts'
+import { CostExceeded, EvaluationError } from '../../cel/index.ts'
+import { UndecidedRule } from '../../policy/index.ts'
 import { ResponseTooLarge } from '../contracts/held-response.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import type { Execution } from './execution.ts'

@@ -1,5 +1,5 @@
 import { trimOws } from '../../base/http/optional-white-space.ts'
-import type { Environment } from '../../policy/index.ts'
+import type { Environment } from '../../cel/index.ts'
 import { TRAFFIC_FIELDS } from '../../resources/index.ts'
 import { filterEnvironment, type Getter } from '../filter.ts'
 

@@ -1,4 +1,4 @@
-import { listOf as listType, mapOf as mapType, STRING } from '../cel/types.ts'
+import { listOf as listType, mapOf as mapType, STRING } from '../../cel/index.ts'
 import { checkHeaderName, described, headers, object } from '../config.ts'
 import { defineAction } from './define.ts'
 

@@ -1,5 +1,5 @@
 import { isQuotable } from '../../base/http/quoted-string.ts'
-import { BOOL, STRING } from '../cel/types.ts'
+import { BOOL, STRING } from '../../cel/index.ts'
 import { described, flag, listOf, object, strictTemplate, text, withDefault } from '../config.ts'
 import { plain } from '../variables/shape.ts'
 import { defineAction } from './define.ts'

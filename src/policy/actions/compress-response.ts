@@ -1,4 +1,4 @@
-import { BOOL, STRING } from '../cel/types.ts'
+import { BOOL, STRING } from '../../cel/index.ts'
 import { choice, described, listOf, object, withDefault } from '../config.ts'
 import { defineAction } from './define.ts'
 

@@ -1,4 +1,4 @@
-import type { Type } from '../cel/types.ts'
+import type { Type } from '../../cel/index.ts'
 import type { ConfigField } from '../config.ts'
 import type { PhaseName, PolicyProtocol } from '../phases.ts'
 import { errorResult } from './results.ts'

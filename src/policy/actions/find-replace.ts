@@ -1,4 +1,4 @@
-import { DYN, listOf as listType, mapOf as mapType, STRING } from '../cel/types.ts'
+import { DYN, listOf as listType, mapOf as mapType, STRING } from '../../cel/index.ts'
 import {
   type ConfigField,
   choice,

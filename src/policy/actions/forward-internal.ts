@@ -1,6 +1,6 @@
 import { errorMessage } from '../../base/text/error-message.ts'
 import { HTTP_PROTOS, parseInternalUrl, RAW_PROTOS } from '../../base/values/endpoint-url.ts'
-import { STRING } from '../cel/types.ts'
+import { STRING } from '../../cel/index.ts'
 import {
   choice,
   described,

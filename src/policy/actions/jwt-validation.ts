@@ -1,5 +1,5 @@
 import { JWS_ALGORITHMS } from '../../base/values/jws-algorithms.ts'
-import { DYN, listOf as listType, mapOf as mapType, STRING } from '../cel/types.ts'
+import { DYN, listOf as listType, mapOf as mapType, STRING } from '../../cel/index.ts'
 import { choice, described, listOf, object, optional, strictTemplate, withDefault } from '../config.ts'
 import { literalTemplate } from '../template.ts'
 import { defineAction } from './define.ts'

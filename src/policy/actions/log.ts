@@ -1,4 +1,4 @@
-import { mapOf as mapType, STRING } from '../cel/types.ts'
+import { mapOf as mapType, STRING } from '../../cel/index.ts'
 import { described, mapOf, object, template } from '../config.ts'
 import { defineAction } from './define.ts'
 

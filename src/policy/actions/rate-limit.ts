@@ -1,4 +1,4 @@
-import { BOOL, listOf as listType, STRING } from '../cel/types.ts'
+import { BOOL, listOf as listType, STRING } from '../../cel/index.ts'
 import {
   choice,
   described,

@@ -1,4 +1,4 @@
-import { listOf as listType, STRING } from '../cel/types.ts'
+import { listOf as listType, STRING } from '../../cel/index.ts'
 import { checkHeaderName, described, listOf, object, text } from '../config.ts'
 import { defineAction } from './define.ts'
 

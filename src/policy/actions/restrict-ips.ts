@@ -1,4 +1,4 @@
-import { STRING } from '../cel/types.ts'
+import { STRING } from '../../cel/index.ts'
 import { cidr, described, flag, listOf, object, text, withDefault } from '../config.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'

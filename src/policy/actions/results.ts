@@ -1,4 +1,4 @@
-import { STRING, type Type } from '../cel/types.ts'
+import { STRING, type Type } from '../../cel/index.ts'
 import { facts } from '../variables/shape.ts'
 
 /** What guards tell about a rejection. */

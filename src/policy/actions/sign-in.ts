@@ -9,7 +9,7 @@ import {
   tokenAuthError,
   wantsSignedRequests,
 } from '../../resources/endpoint-options.ts'
-import { BOOL, listOf as listType, STRING } from '../cel/types.ts'
+import { BOOL, listOf as listType, STRING } from '../../cel/index.ts'
 import {
   type ConfigField,
   choice,

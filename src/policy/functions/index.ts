@@ -1,5 +1,5 @@
 /** The functions of policies beside those of CEL, by the phases that have them. */
-import type { Overload } from '../cel/overload.ts'
+import type { Overload } from '../../cel/index.ts'
 import { hashFunctions } from './hashes.ts'
 import { requestMessageFunctions, responseMessageFunctions } from './messages.ts'
 import { secretFunctions } from './secrets.ts'

@@ -1,7 +1,7 @@
 import type { Activation } from '../activation.ts'
-import type { Overload } from '../cel/overload.ts'
-import { overload } from '../cel/signature.ts'
-import { EvaluationError } from '../cel/values.ts'
+import type { Overload } from '../../cel/index.ts'
+import { overload } from '../../cel/index.ts'
+import { EvaluationError } from '../../cel/index.ts'
 
 const LOOKUP_COST = 10
 

@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto'
 import { isJson } from '../../base/text/is-json.ts'
 import { parseCidr } from '../../base/values/cidr.ts'
 import { compileRanges } from '../../base/values/ip-rules.ts'
-import type { Meter } from '../cel/budget.ts'
-import { chargeLength } from '../cel/compare.ts'
-import { fromJson } from '../cel/from-json.ts'
-import type { CallContext, Overload } from '../cel/overload.ts'
-import { overload } from '../cel/signature.ts'
-import { STRING, type Type } from '../cel/types.ts'
+import type { Meter } from '../../cel/index.ts'
+import { chargeLength } from '../../cel/index.ts'
+import { fromJson } from '../../cel/index.ts'
+import type { CallContext, Overload } from '../../cel/index.ts'
+import { overload } from '../../cel/index.ts'
+import { STRING, type Type } from '../../cel/index.ts'
 import {
   Double,
   EvaluationError,
@@ -16,7 +16,7 @@ import {
   type MapValue,
   Struct,
   type Value,
-} from '../cel/values.ts'
+} from '../../cel/index.ts'
 import { toJson, valueText } from '../value-text.ts'
 import { decodePercent, parseQuery, type UrlSource, url } from '../variables/url.ts'
 

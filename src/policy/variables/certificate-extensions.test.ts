@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { createAuthority, loadAuthority } from '../../certs/index.ts'
-import { compile } from '../cel/compile.ts'
+import { compile } from '../../cel/index.ts'
 import { readExtensions } from './certificate-extensions.ts'
 import { environments } from './index.ts'
 

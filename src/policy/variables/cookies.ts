@@ -1,7 +1,7 @@
 import type { MessageSource } from '../activation.ts'
-import type { Meter } from '../cel/budget.ts'
-import { BOOL, DURATION, listOf, mapOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
-import { Duration, type MapKey, Struct, Timestamp, type Value } from '../cel/values.ts'
+import type { Meter } from '../../cel/index.ts'
+import { BOOL, DURATION, listOf, mapOf, STRING, TIMESTAMP, type Type } from '../../cel/index.ts'
+import { Duration, type MapKey, Struct, Timestamp, type Value } from '../../cel/index.ts'
 import { split } from './message.ts'
 import { plain } from './shape.ts'
 

@@ -1,8 +1,8 @@
 import type { MessageSource } from '../activation.ts'
-import type { Meter } from '../cel/budget.ts'
-import { chargeLength } from '../cel/compare.ts'
-import { mapOf, objectOf, STRING, type Type } from '../cel/types.ts'
-import type { MapKey, MapValue, Value } from '../cel/values.ts'
+import type { Meter } from '../../cel/index.ts'
+import { chargeLength } from '../../cel/index.ts'
+import { mapOf, objectOf, STRING, type Type } from '../../cel/index.ts'
+import type { MapKey, MapValue, Value } from '../../cel/index.ts'
 import { field } from './shape.ts'
 
 /** Reading a parameter or a coding takes about this many steps. */

@@ -1,4 +1,4 @@
-import { type Field, objectOf, type Shape, type Type } from '../cel/types.ts'
+import { type Field, objectOf, type Shape, type Type } from '../../cel/index.ts'
 
 /** A field that is read from the source. */
 export const field = <S>(type: Type, read: (source: S) => unknown): Field => ({ type, read })

@@ -1,7 +1,7 @@
 import type { MessageSource } from '../activation.ts'
-import type { Meter } from '../cel/budget.ts'
-import { chargeLength } from '../cel/compare.ts'
-import { BOOL, type Field, objectOf, STRING, type Type } from '../cel/types.ts'
+import type { Meter } from '../../cel/index.ts'
+import { chargeLength } from '../../cel/index.ts'
+import { BOOL, type Field, objectOf, STRING, type Type } from '../../cel/index.ts'
 import { field } from './shape.ts'
 
 /** Programs by the product token they send, the most specific first: browsers name each other. */

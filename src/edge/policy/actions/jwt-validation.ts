@@ -1,5 +1,5 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { fromJson, type Value } from '../../../policy/index.ts'
+import { fromJson, type Value } from '../../../cel/index.ts'
 import { edgeError } from '../../errors.ts'
 import { ModuleConfigError } from '../../modules/context.ts'
 import { findToken, findTokenFault, withTokenBody } from '../../modules/token-validation.ts'

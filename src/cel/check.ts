@@ -1,4 +1,4 @@
-import { findNearest } from '../../base/values/nearest.ts'
+import { findNearest } from '../base/values/nearest.ts'
 import { Substitution } from './assign.ts'
 import type { Comprehension, Expr } from './ast.ts'
 import { SourceError } from './diagnostic.ts'
