@@ -18,17 +18,18 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   base: [],
   protocol: [OPTIONS],
   resources: [],
-  policy: [OPTIONS],
+  cel: [],
+  policy: ['cel', OPTIONS],
   store: ['resources'],
   auth: ['resources', 'store'],
   certs: ['resources', 'store'],
   dns: ['resources', 'store'],
-  events: ['resources', 'policy', 'store'],
+  events: ['resources', 'cel', 'store'],
   naming: ['protocol', 'resources', 'store'],
   sessions: ['protocol', 'resources', 'policy', 'auth', 'naming'],
   cluster: ['protocol', 'auth', 'sessions'],
-  edge: ['resources', 'policy', 'certs', 'sessions'],
-  api: ['resources', 'policy', 'store', 'auth', 'certs', 'naming', 'sessions', 'events'],
+  edge: ['resources', 'cel', 'policy', 'certs', 'sessions'],
+  api: ['resources', 'cel', 'policy', 'store', 'auth', 'certs', 'naming', 'sessions', 'events'],
   'api-client': [],
   'api-cli': ['api', 'api-client', 'resources'],
   'policy-cli': ['policy', 'api-cli', TRIAL],
@@ -244,6 +245,51 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       modules: ['schema'],
     },
   },
+  cel: {
+    doors: [
+      'index.ts',
+      'compile.ts',
+      'condition.ts',
+      'environment.ts',
+      'closures.ts',
+      'check.ts',
+      'reads.ts',
+    ],
+    folders: {
+      '.': [],
+      library: ['.'],
+    },
+  },
+  policy: {
+    doors: [
+      'index.ts',
+      'language.ts',
+      'language-page.ts',
+      'review.ts',
+      'validate.ts',
+      'cookie-domains.ts',
+      'provider-tokens.ts',
+      'variables/index.ts',
+      'actions/index.ts',
+    ],
+    folders: {
+      '.': ['ip-data'],
+      'ip-data': [],
+      variables: ['.'],
+      functions: ['.', 'variables'],
+      actions: ['.', 'variables', 'functions'],
+    },
+  },
+  web: {
+    doors: [],
+    folders: {
+      '.': [],
+      shared: [],
+      dashboard: ['shared'],
+      inspector: ['shared'],
+      docs: ['shared'],
+    },
+  },
 }
 
 /** Files that import each other, types included, with the reason. Nothing else may. */
@@ -379,6 +425,18 @@ test('folders of a part import each other only in the directions that are drawn'
   assert.ok(checked > 100, 'the scan found no imports, so it proves nothing')
 })
 
+test('every part that has folders draws their order, and no order is a circle', () => {
+  const parts = new Set(graph.files.filter((file) => file.split('/').length > 3).map((file) => partOf(file)))
+  const edges = Object.entries(FOLDERS).flatMap(([part, { folders }]) =>
+    Object.entries(folders).flatMap(([from, allowed]) =>
+      allowed.filter((to) => to in folders).map((to) => ({ from: `${part}/${from}`, to: `${part}/${to}` })),
+    ),
+  )
+
+  assert.deepEqual(Object.keys(FOLDERS).sort(), [...parts].sort())
+  assert.deepEqual(cyclesOf(edges), [])
+})
+
 test('no files import each other, types included, but those with a reason', () => {
   const cycles = cyclesOf(graph.imports)
 
@@ -492,7 +550,7 @@ test('what a dependency does not promise is used by its adapter alone', async ()
  * Where types may have a name that another part has too: pages and the JSON they read show what the server has, the client of
  * the API has its resources, and CEL has the words of its specification.
  */
-const OWN_TYPE_NAMES = /^src\/(?:web|api-client|policy\/cel)\/|\/page-data\.ts$/
+const OWN_TYPE_NAMES = /^src\/(?:web|api-client|cel)\/|\/page-data\.ts$/
 
 test('no two files export a type of the same name', async () => {
   const files = new Map<string, string[]>()
@@ -506,6 +564,25 @@ test('no two files export a type of the same name', async () => {
   assert.ok(files.size > 500)
   assert.deepEqual(
     [...files].filter(([, { length }]) => length > 1),
+    [],
+  )
+})
+
+/** Lists of one declaration a file. */
+const LISTS = [
+  'src/resources',
+  'src/resources/modules',
+  'src/edge/modules',
+  'src/policy/actions',
+  'src/edge/policy/actions',
+]
+
+test('no folder has more than 25 source files side by side, but lists of declarations', () => {
+  const counts = new Map<string, number>()
+  for (const file of graph.files) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)
+
+  assert.deepEqual(
+    [...counts].filter(([folder, count]) => count > 25 && !LISTS.includes(folder)),
     [],
   )
 })

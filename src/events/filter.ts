@@ -1,5 +1,15 @@
-import { CostExceeded, DYN, Environment, EvaluationError, type Field, fromJson, objectOf, type Program, type Shape } from '../cel/index.ts'
-import { compileCondition } from '../policy/index.ts'
+import {
+  CostExceeded,
+  compileCondition,
+  DYN,
+  Environment,
+  EvaluationError,
+  type Field,
+  fromJson,
+  objectOf,
+  type Program,
+  type Shape,
+} from '../cel/index.ts'
 
 /** Reads one field of an event; undefined when the event does not have it. */
 export type Getter<E> = (event: E) => unknown

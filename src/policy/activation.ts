@@ -1,7 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 import type { RequestPath } from '../base/http/request-path.ts'
-import type { Budget, Meter } from '../cel/index.ts'
-import type { MapValue, Value } from '../cel/index.ts'
+import type { Budget, MapValue, Meter, Value } from '../cel/index.ts'
 import type { IpFacts } from './ip-data/ip-data.ts'
 
 /** The client connection, as `conn` reads it. */

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { measureThreadCpu } from '../../test/support/thread-cpu.ts'
+import { Budget, CostExceeded, compile, EvaluationError, type Meter, type Value } from '../cel/index.ts'
 import type { Activation, MessageSource } from './activation.ts'
-import { Budget, type Meter } from '../cel/index.ts'
-import { compile } from '../cel/index.ts'
-import { CostExceeded, EvaluationError, type Value } from '../cel/index.ts'
 import { compileTemplate } from './template.ts'
 import { environments } from './variables/index.ts'
 

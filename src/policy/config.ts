@@ -4,11 +4,8 @@ import { compileLinearRegex, type LinearRegex } from '../base/pattern/linear-pat
 import { errorMessage } from '../base/text/error-message.ts'
 import { parseCidr } from '../base/values/cidr.ts'
 import { findNearest } from '../base/values/nearest.ts'
-import { compile, type Program } from '../cel/index.ts'
-import type { Declarations, Environment } from '../cel/index.ts'
-import type { Inspect } from '../cel/index.ts'
-import { parseDuration } from '../cel/index.ts'
-import { compileCondition } from './condition.ts'
+import type { Declarations, Environment, Inspect } from '../cel/index.ts'
+import { compile, compileCondition, type Program, parseDuration } from '../cel/index.ts'
 import type { DocumentPath } from './issue.ts'
 import type { PhaseName, PolicyProtocol } from './phases.ts'
 import {

@@ -1,6 +1,6 @@
-import type { Activation } from './activation.ts'
 import type { Program } from '../cel/index.ts'
 import { EvaluationError } from '../cel/index.ts'
+import type { Activation } from './activation.ts'
 
 /**
  * An action as it runs: returns undefined to go on, or what ends the phase. A promise holds the traffic until it settles.

@@ -1,13 +1,8 @@
 /**
- * Policy: the languages of Adit. Uses `base` and the names of providers in `resources`. `cel/` is CEL, the language of expressions; begin with `cel/compile.ts`:
- * an expression is tokenized and parsed (`tokens.ts`, `parse.ts`, `macros.ts`), checked against an `Environment`
- * (`check.ts`, `assign.ts`), compiled to closures (`closures.ts`) and then evaluated as often as needed, each time within a
- * budget. `cel/library/` has the functions, one file a family. `condition.ts` compiles what has to be true or false.
- *
- * The other files are the language of traffic policies; begin with `validate.ts`. A text becomes phases and rules
- * (`document.ts`), whose actions (`actions/`, one declaration each) read their configuration (`config.ts`) with `${}`
- * compiled (`template.ts`). Expressions read `variables/` and call `functions/`, both through an `Activation`.
- * `evaluate.ts` runs rules. `ip-data/` reads the files that facts about addresses come from. What actions do to traffic is in `src/edge/policy`.
+ * The language of traffic policies. Begin with `validate.ts`: a text becomes phases and rules (`document.ts`), whose actions
+ * (`actions/`, one declaration each) read their configuration (`config.ts`) with `${}` compiled (`template.ts`). Expressions
+ * (`src/cel`) read `variables/` and call `functions/`, both through an `Activation`. `evaluate.ts` runs rules. `ip-data/` reads the
+ * files that facts about addresses come from. What actions do to traffic is in `src/edge/policy`.
  */
 
 export type { ConfigOf } from './actions/define.ts'
@@ -24,7 +19,6 @@ export type {
   RetrySource,
   TlsSource,
 } from './activation.ts'
-export { compileCondition } from './condition.ts'
 export type { PatternTemplate } from './config.ts'
 export { findCookieDomainMistake, mayHaveCookieDomain, type OwnsDomain } from './cookie-domains.ts'
 export { type ActionStep, type CompiledRule, runRules, UndecidedRule } from './evaluate.ts'

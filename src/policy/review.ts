@@ -1,6 +1,6 @@
+import { type Inspect, type Read, readsOf } from '../cel/index.ts'
 import type { Action } from './actions/define.ts'
 import { actions } from './actions/index.ts'
-import { type Inspect, type Read, readsOf } from '../cel/index.ts'
 import { FACT_KINDS, type FactKind } from './ip-data/ip-data.ts'
 import type { DocumentPath } from './issue.ts'
 

@@ -1,9 +1,13 @@
+import type { Environment, Inspect } from '../cel/index.ts'
+import {
+  AbsentField,
+  chargeLength,
+  compile,
+  EvaluationError,
+  type Program,
+  type Value,
+} from '../cel/index.ts'
 import type { Activation } from './activation.ts'
-import { chargeLength } from '../cel/index.ts'
-import { compile, type Program } from '../cel/index.ts'
-import type { Environment } from '../cel/index.ts'
-import type { Inspect } from '../cel/index.ts'
-import { AbsentField, EvaluationError, type Value } from '../cel/index.ts'
 import { valueText } from './value-text.ts'
 
 /** A text with `${}`. Evaluating it throws `EvaluationError`, for a text that is too long too, or `CostExceeded`. */

@@ -1,9 +1,9 @@
 import type { Meter } from '../cel/index.ts'
-import { chargeLength } from '../cel/index.ts'
-import { durationText, timestampText } from '../cel/index.ts'
 import {
+  chargeLength,
   Double,
   Duration,
+  durationText,
   isInt,
   isList,
   keysOf,
@@ -13,6 +13,7 @@ import {
   Struct,
   Timestamp,
   TypeValue,
+  timestampText,
   Uint,
   type Value,
 } from '../cel/index.ts'

@@ -1,5 +1,20 @@
-import { Budget, CostExceeded, DYN, Environment, EvaluationError, type Field, fromJson, objectOf, overload, parseDuration, parseTimestamp, STRING, TIMESTAMP, Timestamp } from '../../cel/index.ts'
-import { compileCondition } from '../../policy/index.ts'
+import {
+  Budget,
+  CostExceeded,
+  compileCondition,
+  DYN,
+  Environment,
+  EvaluationError,
+  type Field,
+  fromJson,
+  objectOf,
+  overload,
+  parseDuration,
+  parseTimestamp,
+  STRING,
+  TIMESTAMP,
+  Timestamp,
+} from '../../cel/index.ts'
 import { problem } from '../problems.ts'
 import { matchesWords, searchableTexts, searchWords } from './search-text.ts'
 

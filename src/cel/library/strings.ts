@@ -1,8 +1,4 @@
-import {
-  type ChargeSteps,
-  compileLinearRegex,
-  type LinearRegex,
-} from '../../base/pattern/linear-pattern.ts'
+import { type ChargeSteps, compileLinearRegex, type LinearRegex } from '../../base/pattern/linear-pattern.ts'
 import { pointCount, pointIndex, pointSlice, unitIndex } from '../code-points.ts'
 import { chargeLength } from '../compare.ts'
 import type { CallContext } from '../overload.ts'

@@ -1,7 +1,14 @@
 import type { RequestPath } from '../../base/http/request-path.ts'
 import { type ChargeSteps, createSearchBudget } from '../../base/pattern/linear-pattern.ts'
 import { Budget, type MapKey, type MapValue, type Meter, type Value } from '../../cel/index.ts'
-import { type ActionResult, type Activation, type EndpointSource, type RequestSource, type ResponseSource, type RetrySource } from '../../policy/index.ts'
+import type {
+  ActionResult,
+  Activation,
+  EndpointSource,
+  RequestSource,
+  ResponseSource,
+  RetrySource,
+} from '../../policy/index.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import { logConnection } from '../contracts/connection-logs.ts'
 import type { Exchange, MutableResponse, ResponseStep } from '../contracts/exchange.ts'

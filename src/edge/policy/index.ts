@@ -5,8 +5,17 @@
  * runs a request through a policy without a server.
  */
 import { trimOws } from '../../base/http/optional-white-space.ts'
-import { type Program } from '../../cel/index.ts'
-import { type ActionType, type Activation, type CompiledRule, type PhaseName, type Policy, type PolicyAction, type PolicyRule, runRules } from '../../policy/index.ts'
+import type { Program } from '../../cel/index.ts'
+import {
+  type ActionType,
+  type Activation,
+  type CompiledRule,
+  type PhaseName,
+  type Policy,
+  type PolicyAction,
+  type PolicyRule,
+  runRules,
+} from '../../policy/index.ts'
 import type { AppliedAction } from '../contracts/applied-actions.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import { addTransform, type MutableResponse } from '../contracts/exchange.ts'

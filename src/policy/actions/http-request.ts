@@ -1,5 +1,5 @@
-import type { Activation } from '../activation.ts'
 import { DYN, INT, listOf as listType, mapOf as mapType, STRING, type Type } from '../../cel/index.ts'
+import type { Activation } from '../activation.ts'
 import {
   choice,
   condition,

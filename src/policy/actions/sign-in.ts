@@ -1,5 +1,6 @@
 import { errorMessage } from '../../base/text/error-message.ts'
 import { parseDomain } from '../../base/values/domain.ts'
+import { BOOL, listOf as listType, STRING } from '../../cel/index.ts'
 import {
   MAX_REFRESH_SECONDS,
   metadataError,
@@ -9,7 +10,6 @@ import {
   tokenAuthError,
   wantsSignedRequests,
 } from '../../resources/endpoint-options.ts'
-import { BOOL, listOf as listType, STRING } from '../../cel/index.ts'
 import {
   type ConfigField,
   choice,

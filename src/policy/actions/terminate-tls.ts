@@ -1,7 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { pemBlocks } from '../../base/text/pem-blocks.ts'
-import { Environment } from '../../cel/index.ts'
-import { listOf as listType, STRING } from '../../cel/index.ts'
+import { Environment, listOf as listType, STRING } from '../../cel/index.ts'
 import { type ConfigField, choice, described, listOf, object, optional, strictTemplate } from '../config.ts'
 import { connectionFunctions } from '../functions/index.ts'
 import type { Template } from '../template.ts'

@@ -1,5 +1,5 @@
-import { WEBHOOK_PROVIDERS } from '../../resources/endpoint-options.ts'
 import { BOOL } from '../../cel/index.ts'
+import { WEBHOOK_PROVIDERS } from '../../resources/endpoint-options.ts'
 import { choice, described, flag, object, strictTemplate, withDefault } from '../config.ts'
 import { literalTemplate } from '../template.ts'
 import { defineAction } from './define.ts'

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { chargeLength } from '../../cel/index.ts'
 import type { CallContext, Overload } from '../../cel/index.ts'
-import { overload } from '../../cel/index.ts'
-import { EvaluationError } from '../../cel/index.ts'
+import { chargeLength, EvaluationError, overload } from '../../cel/index.ts'
 import { crc64, xxhash64 } from './checksums.ts'
 
 /** Each returns hexadecimal digits. */

@@ -1,9 +1,14 @@
-import type { Activation, MessageSource, RequestSource, ResponseSource } from '../activation.ts'
-import { chargeKey, chargeLength } from '../../cel/index.ts'
 import type { CallContext, Overload } from '../../cel/index.ts'
-import { overload } from '../../cel/index.ts'
-import { STRING, type Type } from '../../cel/index.ts'
-import { EvaluationError, type Value } from '../../cel/index.ts'
+import {
+  chargeKey,
+  chargeLength,
+  EvaluationError,
+  overload,
+  STRING,
+  type Type,
+  type Value,
+} from '../../cel/index.ts'
+import type { Activation, MessageSource, RequestSource, ResponseSource } from '../activation.ts'
 import { readCookies, readSetCookies, requestCookies, responseCookies } from '../variables/cookies.ts'
 import { queryParameters } from '../variables/req.ts'
 

@@ -1,7 +1,6 @@
-import type { Activation } from '../activation.ts'
 import type { Overload } from '../../cel/index.ts'
-import { overload } from '../../cel/index.ts'
-import { EvaluationError } from '../../cel/index.ts'
+import { EvaluationError, overload } from '../../cel/index.ts'
+import type { Activation } from '../activation.ts'
 
 const LOOKUP_COST = 10
 

@@ -2,19 +2,19 @@ import { randomInt } from 'node:crypto'
 import { isJson } from '../../base/text/is-json.ts'
 import { parseCidr } from '../../base/values/cidr.ts'
 import { compileRanges } from '../../base/values/ip-rules.ts'
-import type { Meter } from '../../cel/index.ts'
-import { chargeLength } from '../../cel/index.ts'
-import { fromJson } from '../../cel/index.ts'
-import type { CallContext, Overload } from '../../cel/index.ts'
-import { overload } from '../../cel/index.ts'
-import { STRING, type Type } from '../../cel/index.ts'
+import type { CallContext, Meter, Overload } from '../../cel/index.ts'
 import {
+  chargeLength,
   Double,
   EvaluationError,
+  fromJson,
   type Int,
   keysOf,
   type MapValue,
+  overload,
+  STRING,
   Struct,
+  type Type,
   type Value,
 } from '../../cel/index.ts'
 import { toJson, valueText } from '../value-text.ts'

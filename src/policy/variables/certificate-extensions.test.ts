@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import { createAuthority, loadAuthority } from '../../certs/index.ts'
 import { compile } from '../../cel/index.ts'
+import { createAuthority, loadAuthority } from '../../certs/index.ts'
 import { readExtensions } from './certificate-extensions.ts'
 import { environments } from './index.ts'
 

@@ -1,6 +1,16 @@
 import type { X509Certificate } from 'node:crypto'
-import { BOOL, BYTES, listOf, objectOf, type Shape, STRING, TIMESTAMP, type Type } from '../../cel/index.ts'
-import { Struct, Timestamp } from '../../cel/index.ts'
+import {
+  BOOL,
+  BYTES,
+  listOf,
+  objectOf,
+  type Shape,
+  STRING,
+  Struct,
+  TIMESTAMP,
+  Timestamp,
+  type Type,
+} from '../../cel/index.ts'
 import { type CertificateExtension, readExtensions } from './certificate-extensions.ts'
 import { field, group, once } from './shape.ts'
 

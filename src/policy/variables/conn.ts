@@ -1,6 +1,15 @@
+import {
+  BOOL,
+  INT,
+  listOf,
+  mapOf,
+  objectOf,
+  STRING,
+  TIMESTAMP,
+  Timestamp,
+  type Type,
+} from '../../cel/index.ts'
 import type { ConnectionSource, TlsSource } from '../activation.ts'
-import { BOOL, INT, listOf, mapOf, objectOf, STRING, TIMESTAMP, type Type } from '../../cel/index.ts'
-import { Timestamp } from '../../cel/index.ts'
 import { certificate, ownCertificate } from './certificate.ts'
 import { fact, facts, field, plain, withOlderNames } from './shape.ts'
 

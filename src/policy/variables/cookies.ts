@@ -1,7 +1,19 @@
-import type { MessageSource } from '../activation.ts'
 import type { Meter } from '../../cel/index.ts'
-import { BOOL, DURATION, listOf, mapOf, STRING, TIMESTAMP, type Type } from '../../cel/index.ts'
-import { Duration, type MapKey, Struct, Timestamp, type Value } from '../../cel/index.ts'
+import {
+  BOOL,
+  DURATION,
+  Duration,
+  listOf,
+  type MapKey,
+  mapOf,
+  STRING,
+  Struct,
+  TIMESTAMP,
+  Timestamp,
+  type Type,
+  type Value,
+} from '../../cel/index.ts'
+import type { MessageSource } from '../activation.ts'
 import { split } from './message.ts'
 import { plain } from './shape.ts'
 

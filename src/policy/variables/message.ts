@@ -1,8 +1,6 @@
+import type { MapKey, MapValue, Meter, Value } from '../../cel/index.ts'
+import { chargeLength, mapOf, objectOf, STRING, type Type } from '../../cel/index.ts'
 import type { MessageSource } from '../activation.ts'
-import type { Meter } from '../../cel/index.ts'
-import { chargeLength } from '../../cel/index.ts'
-import { mapOf, objectOf, STRING, type Type } from '../../cel/index.ts'
-import type { MapKey, MapValue, Value } from '../../cel/index.ts'
 import { field } from './shape.ts'
 
 /** Reading a parameter or a coding takes about this many steps. */

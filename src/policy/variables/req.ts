@@ -1,7 +1,15 @@
-import type { RequestSource } from '../activation.ts'
 import type { Meter } from '../../cel/index.ts'
-import { INT, listOf, objectOf, STRING, TIMESTAMP, type Type } from '../../cel/index.ts'
-import { type MapValue, Timestamp } from '../../cel/index.ts'
+import {
+  INT,
+  listOf,
+  type MapValue,
+  objectOf,
+  STRING,
+  TIMESTAMP,
+  Timestamp,
+  type Type,
+} from '../../cel/index.ts'
+import type { RequestSource } from '../activation.ts'
 import { readCookies, requestCookies } from './cookies.ts'
 import { contentType, contentTypeOf, readEncodings, readLocation } from './message.ts'
 import { field, plain, withOlderNames } from './shape.ts'

@@ -1,5 +1,5 @@
-import type { ResponseSource } from '../activation.ts'
 import { INT, listOf, objectOf, STRING, type Type } from '../../cel/index.ts'
+import type { ResponseSource } from '../activation.ts'
 import { readSetCookies, responseCookies } from './cookies.ts'
 import { contentType, contentTypeOf, readEncodings, readLocation } from './message.ts'
 import { field, withOlderNames } from './shape.ts'

@@ -1,7 +1,5 @@
-import type { Meter } from '../../cel/index.ts'
-import { chargeLength } from '../../cel/index.ts'
-import { INT, listOf, mapOf, objectOf, STRING, type Type } from '../../cel/index.ts'
-import type { MapKey, MapValue, Value } from '../../cel/index.ts'
+import type { MapKey, MapValue, Meter, Value } from '../../cel/index.ts'
+import { chargeLength, INT, listOf, mapOf, objectOf, STRING, type Type } from '../../cel/index.ts'
 import { field } from './shape.ts'
 
 /** A URL, read from its parts. `port` is -1 when it is not written. */

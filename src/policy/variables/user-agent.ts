@@ -1,7 +1,6 @@
-import type { MessageSource } from '../activation.ts'
 import type { Meter } from '../../cel/index.ts'
-import { chargeLength } from '../../cel/index.ts'
-import { BOOL, type Field, objectOf, STRING, type Type } from '../../cel/index.ts'
+import { BOOL, chargeLength, type Field, objectOf, STRING, type Type } from '../../cel/index.ts'
+import type { MessageSource } from '../activation.ts'
 import { field } from './shape.ts'
 
 /** Programs by the product token they send, the most specific first: browsers name each other. */

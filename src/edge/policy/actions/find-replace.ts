@@ -1,7 +1,7 @@
 import { trimOws } from '../../../base/http/optional-white-space.ts'
 import { type ChargeSteps, createSearchBudget, SearchTooLong } from '../../../base/pattern/linear-pattern.ts'
 import { fromJson } from '../../../cel/index.ts'
-import { type PatternTemplate, type Template } from '../../../policy/index.ts'
+import type { PatternTemplate, Template } from '../../../policy/index.ts'
 import { holdBody, replaceHeldBody } from '../../contracts/held-body.ts'
 import { HeaderFields } from '../../message/fields.ts'
 import type { MessageExecution, RequestExecution, ResponseExecution } from '../execution.ts'

@@ -6,7 +6,7 @@ import {
   RAW_PROTOS,
 } from '../../../base/values/endpoint-url.ts'
 import { EvaluationError } from '../../../cel/index.ts'
-import { type Activation, type Template } from '../../../policy/index.ts'
+import type { Activation, Template } from '../../../policy/index.ts'
 import type { HttpRoute } from '../../contracts/table.ts'
 import { type InternalAddress, TunnelBusy } from '../../contracts/tunnels.ts'
 import { forwardTo } from '../../dispatch.ts'

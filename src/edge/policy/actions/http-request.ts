@@ -1,6 +1,6 @@
 import { newId } from '../../../base/values/id.ts'
 import { EvaluationError, fromJson, type MapValue, type Value } from '../../../cel/index.ts'
-import { type ActionResult } from '../../../policy/index.ts'
+import type { ActionResult } from '../../../policy/index.ts'
 import { EdgeError, edgeError } from '../../errors.ts'
 import { isFieldValue } from '../../message/ascii.ts'
 import { toFieldValue } from '../../message/own-fields.ts'

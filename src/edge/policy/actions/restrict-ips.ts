@@ -1,7 +1,7 @@
 import { parseAddress, parseCidr } from '../../../base/values/cidr.ts'
 import { type AddressFilter, compileRules, type IpRule } from '../../../base/values/ip-rules.ts'
 import { EvaluationError } from '../../../cel/index.ts'
-import { type Activation, type Template } from '../../../policy/index.ts'
+import type { Activation, Template } from '../../../policy/index.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'
 import type { PolicyContext } from '../context.ts'
 import { ENDED, type Implementation } from '../implement.ts'

@@ -1,5 +1,5 @@
 import { fromJson, type MapKey, type Value } from '../../../cel/index.ts'
-import { type Activation, type VarValue } from '../../../policy/index.ts'
+import type { Activation, VarValue } from '../../../policy/index.ts'
 import type { Implementation } from '../implement.ts'
 
 type Config = Parameters<Implementation<'set-vars'>['on_http_request']>[0]

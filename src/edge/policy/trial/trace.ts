@@ -1,5 +1,19 @@
-import { Budget, CostExceeded, EvaluationError, type Meter, type Program, type Value } from '../../../cel/index.ts'
-import { PHASES, type PhaseName, type Policy, type PolicyAction, type PolicyRule, toJson } from '../../../policy/index.ts'
+import {
+  Budget,
+  CostExceeded,
+  EvaluationError,
+  type Meter,
+  type Program,
+  type Value,
+} from '../../../cel/index.ts'
+import {
+  PHASES,
+  type PhaseName,
+  type Policy,
+  type PolicyAction,
+  type PolicyRule,
+  toJson,
+} from '../../../policy/index.ts'
 
 /** The value of an expression, or why it has none. Absent when it was not evaluated. */
 export interface ExpressionTrace {

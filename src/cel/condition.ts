@@ -1,6 +1,6 @@
-import { compile, type Program } from '../cel/index.ts'
-import type { Environment } from '../cel/index.ts'
-import type { Inspect } from '../cel/index.ts'
+import { compile, type Program } from './compile.ts'
+import type { Environment } from './environment.ts'
+import type { Inspect } from './reads.ts'
 
 /** A compiled condition, or the sentence that says what is wrong with its source and where. */
 export type Condition = { readonly program: Program } | { readonly error: string }
