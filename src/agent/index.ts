@@ -1,11 +1,11 @@
 /**
- * The agent: the program that runs beside the local service, keeps a session with a server and forwards the connections of
- * its tunnels. This front door is the library (`connect`, `forward`); the command line starts in `cli.ts`. The agent may use
- * `base` and `protocol`. Begin reading with `agent.ts`, which wires the rest: `connect` dials the server and maintains the
- * session, `tunnels` turns definitions into bound tunnels, `forward` relays client connections to the upstream, `inspector`
- * captures and replays requests, `local-api` serves both on this machine, `config` reads, edits and upgrades configuration
- * files, `command-line` declares the commands and `commands` implements them, `screen` shows the status, `log` writes the log, `update` installs new
- * versions and `testing` holds the test harness.
+ * The agent: the program that runs beside the local service, keeps a session with a server and forwards the connections
+ * of its tunnels. This front door is the library (`connect`, `forward`); the command line starts in `cli.ts`. Begin with
+ * `agent.ts`, which wires the rest. `config/` reads, edits and upgrades configuration files; `connect/` dials the server
+ * and maintains the session; `spec/` says what to expose and how to forward it, and `tunnels/` binds it; `forward/`
+ * relays client connections to the upstream; `inspector/` captures requests and `replay/` sends them again; `local-api/`
+ * serves both on this machine; `command-line/` declares the commands and `commands/` implements them; `screen/` shows
+ * the status, `log/` writes the log, and `update/` installs new versions.
  */
 export {
   type AgentHandle,

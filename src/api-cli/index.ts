@@ -1,7 +1,7 @@
 /**
  * `adit api`: the operations of the management API on the command line. Commands and flags are derived from the API's
- * routes, without loading the server. It may use `api`, `resources` and `base`. Start with `run.ts`, then `commands.ts`
- * and `flags.ts`; `account.ts` is `adit apply` and `adit export`, the whole account as one document.
+ * routes, without loading the server. Begin with `run.ts`, then `commands.ts` and `flags.ts`; `account.ts` is `adit
+ * apply` and `adit export`, the whole account as one document.
  */
 
 export { applyAccount, exportAccount } from './account.ts'

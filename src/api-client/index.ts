@@ -1,6 +1,7 @@
 /**
- * The client of the management API for programs, shipped as `adit-server/api`. `types.ts` and `operations.ts` are generated from the
- * OpenAPI document (`npm run openapi`); `client.ts` makes methods of them, and `call.ts` sends a call. It may use `base` alone.
+ * The client of the management API for programs, shipped as `adit-server/api`. `types.ts` and `operations.ts` are
+ * generated from the OpenAPI document (`npm run openapi`); `client.ts` makes methods of them, and `call.ts` sends a
+ * call.
  */
 export {
   ApiError,

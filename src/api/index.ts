@@ -1,9 +1,9 @@
 /**
- * The management API: routes and handlers derived from the resource declarations, the error catalogue, the OpenAPI
- * document, the dialect of the original service, metrics and probes. It may use `auth`, `certs`, `events`, `naming`,
- * `resources`, `sessions`, `store` and `base`, never the edge. Start with `http/server.ts` (`createApi`), then
- * `crud/operations.ts` and `crud/crud.ts`; `resources/behaviours.ts` lists what each resource does beyond CRUD, `problems.ts`
- * every error. `all-routes.ts` has the same routes without handlers, for clients.
+ * The management API, derived from the declarations of resources. Begin with `http/server.ts` (`createApi`), then
+ * `crud/operations.ts` and `crud/crud.ts`. `resources/behaviours.ts` lists what each resource does beyond CRUD,
+ * `problems.ts` every error, and `all-routes.ts` every route without its handler, for clients. `account/` is the whole
+ * account as one document, `reference/` the OpenAPI document and its pages, `compat/` what clients of the original
+ * service and older providers expect.
  */
 
 export { createRenderContext } from './call.ts'

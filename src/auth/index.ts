@@ -1,6 +1,6 @@
 /**
  * Who is calling and what they may do: tokens, principals, the ACL of a credential, IP restrictions of an account, and
- * creating accounts. May use base, resources and store. Begin with `auth.ts`; `acl.ts` compiles bind rules.
+ * creating accounts. Begin with `auth.ts`; `acl.ts` compiles bind rules.
  */
 export { createAccount, firstAccount, type NewAccount } from './accounts.ts'
 export { type Acl, compileAcl } from './acl.ts'

@@ -1,8 +1,8 @@
 /**
- * Certificates: what is served for each name, and how they are obtained and renewed. May use `base`, `resources` and
- * `store`. Start with `certs.ts`, which wires everything, and `lookup.ts`, which picks the certificate for a server name.
- * `acme/` runs certificate jobs against an ACME authority (the state machine is drawn in `acme/job.ts`), `x509/` reads and
- * signs X.509 certificates, `ssh/` reads SSH keys and signs SSH certificates. `problem.ts` holds all validation errors.
+ * Certificates: what is served for each name, and how they are obtained and renewed. Begin with `certs.ts`, which wires
+ * everything, and `lookup.ts`, which picks the certificate for a server name. `acme/` runs certificate jobs against an
+ * ACME authority (the state machine is drawn in `acme/job.ts`), `x509/` reads and signs X.509 certificates, `ssh/` reads
+ * SSH keys and signs SSH certificates. `problem.ts` holds all validation errors.
  */
 
 export { createResolver, type NameResolver } from './acme/client/resolver.ts'

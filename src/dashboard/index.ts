@@ -1,8 +1,7 @@
 /**
- * The dashboard's server side: sign-in and browser sessions (`sign-in-flow.ts`, `browser-sessions.ts`), the user's own
- * credentials, and the views that pages need beside the management API (`views.ts`). It mounts its routes on the API's
- * server and may use `api`, `auth`, `store`, `policy` and `base`, and the trials of `edge`. The pages themselves are in `src/web`. Start with
- * `createDashboard` below.
+ * The dashboard's server side, mounted on the API's server: `sign-in/` signs people in and keeps their browser sessions
+ * and credentials, `views/` is what pages need beside the management API, `policy/` checks and tries policies in worker
+ * threads. The pages themselves are in `src/web`. Begin with `createDashboard` below.
  */
 import type { Api, BrowserAuth } from '../api/index.ts'
 import type { Auth, IpRestrictions } from '../auth/index.ts'

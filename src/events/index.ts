@@ -1,9 +1,9 @@
 /**
  * Events: turns changes of resources, sessions and traffic into events and delivers them to the destinations of each
- * account. Uses `base`, `resources`, `policy` (filters) and `store` (the durable queue). Begin with `events.ts` (the part), then `outbox.ts`
- * (changes become queued events), `dispatcher.ts` and `delivery-worker.ts` (delivery with retries) and `traffic.ts` with
- * `traffic-workers.ts` (traffic events, in memory). `targets/` has one file for each kind of sink, `aws/` the adapter for
- * its SDK, `testing/` the test harness.
+ * account. Begin with `events.ts` (the part), then `queue/outbox.ts` (changes become queued events),
+ * `queue/dispatcher.ts` and `queue/delivery-worker.ts` (delivery with retries), and `traffic/traffic.ts` with
+ * `queue/traffic-workers.ts` (traffic events, in memory). `destinations/` compiles subscriptions and their destinations,
+ * `targets/` has one file for each kind of sink, `aws/` the adapter for its SDK.
  */
 
 export type { DestinationStatus } from './destinations/destination-status.ts'

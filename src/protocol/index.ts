@@ -1,9 +1,8 @@
 /**
- * What agent and server say to each other: frames, the mux session with its streams, typed streams, RPC messages and the
- * catalogue of errors. Knows nothing of tunnels, accounts or sockets beyond a `Duplex`. May use base only.
- * docs/protocol.md is the specification. Begin with `mux-session.ts` and `mux-stream.ts`, then `stream-type.ts` and
- * `rpc.ts`; `agent-session.ts` and `served-session.ts` are the two ends, `messages.ts` the message shapes, `errors.ts`
- * the errors. `testing/` holds transports and probes for the tests.
+ * What agent and server say to each other, with docs/protocol.md as its specification. It knows nothing of tunnels,
+ * accounts or sockets beyond a `Duplex`. Begin with `mux/mux-session.ts` and `mux/mux-stream.ts`, then `mux/stream-
+ * type.ts` and `mux/rpc.ts`; `agent-session.ts` and `served-session.ts` are the two ends, `messages.ts` the message
+ * shapes, `errors.ts` the errors.
  */
 export {
   type AgentCommand,

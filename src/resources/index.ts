@@ -1,8 +1,8 @@
 /**
- * The declarations of every resource and module: one file for each resource, and one for each module shape in `modules/`.
- * Types, validation, API routes, OpenAPI, storage and event types are derived from them; there are no sockets and no SQL
- * here. Uses `base` only. Begin with `define.ts` (`defineResource`), then `value.ts` (the kinds of values) and one
- * resource such as `ip-policy-rule.ts`; `resources` below lists them all.
+ * The declarations of every resource and module: one file for each resource, and one for each module shape in
+ * `modules/`. Types, validation, API routes, OpenAPI, storage and event types are derived from them; there are no
+ * sockets and no SQL here. Begin with `schema/define.ts` (`defineResource`), then `schema/value.ts` (the kinds of
+ * values) and one resource such as `ip-policy-rule.ts`; `resources` below lists them all.
  */
 import { AbuseReport } from './abuse-report.ts'
 import { AgentIngress } from './agent-ingress.ts'

@@ -1,10 +1,9 @@
 /**
- * Wires all parts and starts them. This folder may use every part; no part may use it. Start with `startServer` below;
- * `parts.ts` creates and starts the parts of one process, `wiring/` has them in four phases and in the order in which they
- * start and stop, and `workers/` runs traffic in processes of its own.
- * `upgrade/` lets another release take over from a running one. `settings.ts` declares flags and variables, `cli.ts` and `subcommands.ts` the command line, `check/` holds
- * `adit server check`. The other files belong to the process: its id, locks, addresses, limits and
- * the port of agents, `credentials.json`, and the host keys of the SSH gateway, where `certs`, `sessions` and `store` meet.
+ * Wires all parts and starts them; no part may use it. Begin with `startServer` below. `parts.ts` creates and starts the
+ * parts of one process, `wiring/` has them in four phases and in the order in which they start and stop. `workers/` runs
+ * traffic in processes of its own, whose program is `worker-process.ts`, and `upgrade/` lets another release take over
+ * from a running one. `settings/` declares flags and variables, `commands/` the command line of `adit server`,
+ * `process/` what belongs to one process: its id, locks and the port of agents.
  */
 import { failpoint } from '../base/process/failpoint.ts'
 import type { Secret } from '../base/values/secret.ts'

@@ -1,9 +1,9 @@
 /**
- * Connections of agents and SSH clients come in; tunnels come out. `Registry` owns which tunnel is bound at which public
- * address, the two gateways accept and authenticate connections, and `Binder` turns bind requests into tunnels.
- * May use base, protocol, resources, auth and naming. Begin with `tunnel.ts` (what the edge sees), then `registry.ts`,
- * `bind.ts` (with `bind-request.ts`, which needs no server), `agent-connection.ts` and `live-agent-session.ts`. `ssh/` holds the SSH gateway, which ends in the same registry; `testing/` the
- * harness of this folder's tests.
+ * Connections of agents and SSH clients come in; tunnels come out. `tunnel.ts` is what the edge sees. `registry/` owns
+ * which tunnel is bound at which public address, `gateway/` accepts and authenticates agents, `session/` is one of them
+ * with its legs and streams, `bind/` turns bind requests into tunnels, and `ssh/` is the gateway of SSH clients, which
+ * ends in the same registry. Begin with `tunnel.ts`, then `registry/registry.ts`, `bind/bind.ts` and `gateway/live-
+ * agent-session.ts`.
  */
 export { ConnectionLost, DIAL_FAILURE_FIELD, type DialFailure, dialFailures } from '../protocol/index.ts'
 export { Binder } from './bind/bind.ts'

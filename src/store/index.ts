@@ -1,9 +1,8 @@
 /**
- * All durable state, on SQLite or PostgreSQL under one contract (`store.ts`): resources, claims, the change feed, the
- * audit chain, settings, leases, sealed secrets, and the tables of the event queue, log-ins and sessions of visitors, dashboard sessions, nodes,
- * name claims and IP data. Uses `base` and the declarations of `resources`, and calls no other part: parts follow it. Begin with
- * `store.ts` (the interface), then `transaction.ts` and `write-queue.ts` (the write path), `database-watch.ts` and `feed.ts` (followers) and
- * `sqlite.ts` or `postgres.ts` (the engines).
+ * All durable state, on SQLite or PostgreSQL under one contract. It calls no other part: parts follow it. Begin with
+ * `store.ts` (the contract), then `write/transaction.ts` and `write/write-queue.ts` (the write path), `feed/feed.ts`
+ * (followers), and `engine/sqlite/sqlite.ts` or `engine/postgres.ts`. `seal/` keeps secrets, `tables/` what other parts
+ * store beside resources, `copy/` the last known configuration, and `backup/` copies everything.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
