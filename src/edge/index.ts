@@ -20,8 +20,8 @@ export {
   type OauthEndpoints,
   type Revocation,
 } from './login/index.ts'
-export { OUTBOUND_CALL_LIMITS } from './policy/outbound-calls.ts'
-export type { RateLease, RateLeaseRequest, TakeRateLease } from './policy/rates/rate-lease.ts'
 export { RateLedger } from './policy/rates/rate-ledger.ts'
+export { OUTBOUND_CALL_LIMITS } from './services/outbound-calls.ts'
+export type { RateLease, RateLeaseRequest, TakeRateLease } from './services/rate-lease.ts'
 export { TIME_BOUNDS } from './stats/response-times.ts'
 export type { CountUpdate } from './stats/shared-counts.ts'

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/values/clock.ts'
 import type { AddressFilter } from '../../base/values/ip-rules.ts'
-import type { KeySets } from './key-sets.ts'
+import type { KeySets } from '../services/key-sets.ts'
+import type { SigningKeys } from '../services/sns-keys.ts'
 import type { Logins } from './login.ts'
-import type { SigningKeys } from './sns-keys.ts'
 
 /** What a module can resolve while it is built. Everything else comes from its settings. */
 export interface ModuleContext {

@@ -4,8 +4,8 @@ import type { Logger } from '../../base/process/log.ts'
 import { isJson } from '../../base/text/is-json.ts'
 import type { Exchange } from '../contracts/exchange.ts'
 import { holdBody } from '../contracts/held-body.ts'
-import { isInternalUrl } from './internal-fetch.ts'
-import type { InternalCaller, KeySets } from './key-sets.ts'
+import { isInternalUrl } from '../services/internal-fetch.ts'
+import type { InternalCaller, KeySets } from '../services/key-sets.ts'
 
 /** Where a token is in a request. */
 export interface TokenPlace {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { sign } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { createSelfSigned } from '../../certs/index.ts'
+import { createSnsKeys } from '../services/sns-keys.ts'
 import { startHttpsEdge } from '../testing/https-edge.ts'
 import { findDuplicateKey } from './json-keys.ts'
-import { createSnsKeys } from './sns-keys.ts'
 
 const CERT_URL = 'https://sns.us-east-1.amazonaws.com/SimpleNotificationService-0123456789abcdef.pem'
 

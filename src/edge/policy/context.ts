@@ -5,11 +5,11 @@ import type { HttpRoute, RawEntry } from '../contracts/table.ts'
 import type { TlsSettings } from '../contracts/tls-policy.ts'
 import type { InternalAddress } from '../contracts/tunnels.ts'
 import type { ModuleContext } from '../modules/context.ts'
-import type { KeySets } from '../modules/key-sets.ts'
 import type { ProviderTokenName } from '../modules/login.ts'
-import type { OutboundCalls } from './outbound-calls.ts'
-import type { TakeRateLease } from './rates/rate-lease.ts'
-import type { BodyReplacer } from './replacement/body-replacer.ts'
+import type { BodyReplacer } from '../services/body-replacer.ts'
+import type { KeySets } from '../services/key-sets.ts'
+import type { OutboundCalls } from '../services/outbound-calls.ts'
+import type { TakeRateLease } from '../services/rate-lease.ts'
 
 /** The TLS settings of a policy at this moment. Throws when a secret or an authority is missing. */
 export type ReadTlsSettings = () => TlsSettings

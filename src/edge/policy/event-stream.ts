@@ -1,6 +1,6 @@
 import { compose, type Duplex, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
-import { PolicyFailure } from './failure.ts'
+import { PolicyFailure } from '../contracts/policy-failure.ts'
 
 /** The longest message; a longer one ends the stream, since what a policy was to remove must not slip through. */
 const MAX_MESSAGE_LENGTH = 1024 * 1024

@@ -6,12 +6,12 @@ import { gzipSync } from 'node:zlib'
 import { eventually } from '../../../test/support/eventually.ts'
 import { listen, startHttp } from '../../../test/support/local-server.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
+import { OUTBOUND_CALL_LIMITS } from '../services/outbound-calls.ts'
 import { startEdge } from '../testing/edge.ts'
 import { HTTP_VERSIONS, POLICY_HOST, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import { acceptUpgrade, upgradeRequest } from '../testing/web-socket.ts'
-import { OUTBOUND_CALL_LIMITS } from './outbound-calls.ts'
 
 /** The server that policies call. */
 async function startService(t: TestContext) {

@@ -20,16 +20,16 @@ import type { AppliedAction } from '../contracts/applied-actions.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import { addTransform, type MutableResponse } from '../contracts/exchange.ts'
 import type { ConnectionStep, ForwardConnection, RequestStep, StepResult } from '../contracts/module.ts'
+import { PolicyFailure } from '../contracts/policy-failure.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { readSignInTarget } from '../sign-in-target.ts'
 import { implementations } from './actions/index.ts'
 import type { PolicyContext, ReadTlsSettings } from './context.ts'
 import { createEventTransform, decodeFirst } from './event-stream.ts'
 import { ConnectionExecution, MessageExecution, RequestExecution, ResponseExecution } from './execution.ts'
-import { PolicyFailure } from './failure.ts'
 import type { AnyImplementation, PhaseSteps } from './implement.ts'
 import { isPolicyFailure, toRejection } from './rejection.ts'
-import { replaceResponse } from './replacement/replace-response.ts'
+import { replaceResponse } from './replace-response.ts'
 
 /** What a policy compiles to; undefined for phases that it does not have. */
 export interface CompiledPolicy {

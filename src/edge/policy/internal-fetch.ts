@@ -8,9 +8,9 @@ import { forwardTo } from '../dispatch.ts'
 import { EdgeError } from '../errors.ts'
 import { createField, HeaderFields } from '../message/fields.ts'
 import { parseRequestHead, type RequestHead } from '../message/request-head.ts'
-import type { FetchInternal } from '../modules/internal-fetch.ts'
+import type { FetchInternal } from '../services/internal-fetch.ts'
+import { MAX_RESPONSE_BYTES } from '../services/outbound-calls.ts'
 import type { PolicyContext } from './context.ts'
-import { MAX_RESPONSE_BYTES } from './outbound-calls.ts'
 
 /** What the request of an internal call is made of, apart from its URL. */
 type CallInit = Parameters<FetchInternal>[1]

@@ -1,9 +1,9 @@
 import { CostExceeded, EvaluationError } from '../../cel/index.ts'
 import { UndecidedRule } from '../../policy/index.ts'
 import { ResponseTooLarge } from '../contracts/held-response.ts'
+import { PolicyFailure } from '../contracts/policy-failure.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import type { Execution } from './execution.ts'
-import { PolicyFailure } from './failure.ts'
 
 /** What traffic that a policy failed for is rejected with; any other error stays what it is. */
 export function toRejection(error: unknown, execution: Execution): unknown {

@@ -11,9 +11,9 @@ import {
   type Template,
   urlText,
 } from '../../policy/index.ts'
+import { PolicyFailure } from '../contracts/policy-failure.ts'
+import { replaceAll } from '../services/replace-text.ts'
 import type { RequestExecution } from './execution.ts'
-import { PolicyFailure } from './failure.ts'
-import { replaceAll } from './replacement/replace-text.ts'
 
 /** The compiled pattern, with its `${}` evaluated before. Throws `SearchTooLong`. */
 export function patternOf(

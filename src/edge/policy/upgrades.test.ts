@@ -7,12 +7,12 @@ import { startTcp } from '../../../test/support/local-server.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { internalAddress } from '../../naming/index.ts'
 import { type ActionType, readPolicy } from '../../policy/index.ts'
+import { OUTBOUND_CALL_LIMITS } from '../services/outbound-calls.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { startEdge } from '../testing/edge.ts'
 import { createTokenIssuer } from '../testing/login/token-issuer.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import { acceptUpgrade, UPGRADE_HEADERS } from '../testing/web-socket.ts'
-import { OUTBOUND_CALL_LIMITS } from './outbound-calls.ts'
 
 /** What the upstream sends on the WebSocket after the head that it received. */
 const MESSAGE = 'data: secret\n\n'

@@ -1,7 +1,7 @@
 import type { Activation, Template } from '../../../policy/index.ts'
+import { PolicyFailure } from '../../contracts/policy-failure.ts'
 import { edgeError } from '../../errors.ts'
 import { compileCredentials } from '../../modules/basic-auth.ts'
-import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
 import { errorResult } from './results.ts'
 

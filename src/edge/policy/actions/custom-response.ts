@@ -1,7 +1,7 @@
 import type { Activation } from '../../../policy/index.ts'
 import type { EdgeResponse } from '../../response/response.ts'
 import { ENDED, type Implementation } from '../implement.ts'
-import { replaceResponse } from '../replacement/replace-response.ts'
+import { replaceResponse } from '../replace-response.ts'
 import { guessContentType, renderFields } from './response.ts'
 
 type Config = Parameters<Implementation<'custom-response'>['on_http_request']>[0]

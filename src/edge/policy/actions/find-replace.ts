@@ -3,19 +3,19 @@ import { type ChargeSteps, createSearchBudget, SearchTooLong } from '../../../ba
 import { fromJson } from '../../../cel/index.ts'
 import type { PatternTemplate, Template } from '../../../policy/index.ts'
 import { holdBody, replaceHeldBody } from '../../contracts/held-body.ts'
+import { PolicyFailure } from '../../contracts/policy-failure.ts'
 import { HeaderFields } from '../../message/fields.ts'
-import type { MessageExecution, RequestExecution, ResponseExecution } from '../execution.ts'
-import { PolicyFailure } from '../failure.ts'
-import type { Implementation } from '../implement.ts'
-import type { BodyReplacer } from '../replacement/body-replacer.ts'
-import { replaceAll } from '../replacement/replace-text.ts'
+import type { BodyReplacer } from '../../services/body-replacer.ts'
+import { replaceAll } from '../../services/replace-text.ts'
 import {
   isReadableCoding,
   MAX_REPLACED_BYTES,
   MAX_REPLACEMENT_WORK,
   type ReplacementMatch,
   type ReplacementResult,
-} from '../replacement/replacement-job.ts'
+} from '../../services/replacement-job.ts'
+import type { MessageExecution, RequestExecution, ResponseExecution } from '../execution.ts'
+import type { Implementation } from '../implement.ts'
 import { patternOf } from '../rewrite.ts'
 
 type Execution = RequestExecution | ResponseExecution

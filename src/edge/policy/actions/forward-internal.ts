@@ -7,12 +7,12 @@ import {
 } from '../../../base/values/endpoint-url.ts'
 import { EvaluationError } from '../../../cel/index.ts'
 import type { Activation, Template } from '../../../policy/index.ts'
+import { PolicyFailure } from '../../contracts/policy-failure.ts'
 import type { HttpRoute } from '../../contracts/table.ts'
 import { type InternalAddress, TunnelBusy } from '../../contracts/tunnels.ts'
 import { forwardTo } from '../../dispatch.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'
 import type { ConnectionExecution, RequestExecution } from '../execution.ts'
-import { PolicyFailure } from '../failure.ts'
 import { ENDED, type Implementation } from '../implement.ts'
 import { errorResult } from './results.ts'
 

@@ -1,17 +1,22 @@
 import { newId } from '../../../base/values/id.ts'
 import { EvaluationError, fromJson, type MapValue, type Value } from '../../../cel/index.ts'
 import type { ActionResult } from '../../../policy/index.ts'
+import { PolicyFailure } from '../../contracts/policy-failure.ts'
 import { EdgeError, edgeError } from '../../errors.ts'
 import { isFieldValue } from '../../message/ascii.ts'
 import { toFieldValue } from '../../message/own-fields.ts'
 import { ModuleConfigError } from '../../modules/context.ts'
+import {
+  CallFailure,
+  type CallResponse,
+  type OutboundCall,
+  type OutboundCalls,
+} from '../../services/outbound-calls.ts'
 import type { PolicyContext } from '../context.ts'
 import type { RequestExecution, ResponseExecution } from '../execution.ts'
-import { PolicyFailure } from '../failure.ts'
 import { HeaderMap } from '../header-map.ts'
 import type { Implementation } from '../implement.ts'
 import { createInternalFetch } from '../internal-fetch.ts'
-import { CallFailure, type CallResponse, type OutboundCall, type OutboundCalls } from '../outbound-calls.ts'
 import { errorResult } from './results.ts'
 
 type Config = Parameters<Implementation<'http-request'>['on_http_request']>[0]

@@ -5,7 +5,7 @@ import type { Activation, Template } from '../../../policy/index.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'
 import type { PolicyContext } from '../context.ts'
 import { ENDED, type Implementation } from '../implement.ts'
-import { replaceResponse } from '../replacement/replace-response.ts'
+import { replaceResponse } from '../replace-response.ts'
 import { errorResult } from './results.ts'
 
 type Config = Parameters<Implementation<'restrict-ips'>['on_http_request']>[0]

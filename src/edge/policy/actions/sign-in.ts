@@ -2,10 +2,10 @@ import type { ActionResult, Activation, Template } from '../../../policy/index.t
 import { Oauth, Oidc, Saml } from '../../../resources/index.ts'
 import type { VisitorIdentity, VisitorSession } from '../../contracts/exchange.ts'
 import type { RequestStep, StepResult } from '../../contracts/module.ts'
+import { PolicyFailure } from '../../contracts/policy-failure.ts'
 import { requireLogins } from '../../modules/login.ts'
 import type { PolicyContext } from '../context.ts'
 import type { RequestExecution } from '../execution.ts'
-import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
 
 /** How many pairs of credentials a policy may choose from by request. */

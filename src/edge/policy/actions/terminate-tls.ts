@@ -1,11 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { errorMessage } from '../../../base/text/error-message.ts'
 import { readTls } from '../../../policy/index.ts'
+import { PolicyFailure } from '../../contracts/policy-failure.ts'
 import type { TlsSettings } from '../../contracts/tls-policy.ts'
 import { readAuthorities } from '../../modules/authorities.ts'
 import type { PolicyContext, ReadTlsSettings } from '../context.ts'
 import { ConnectionExecution } from '../execution.ts'
-import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
 
 type Config = Parameters<Implementation<'terminate-tls'>['on_tcp_connect']>[0]

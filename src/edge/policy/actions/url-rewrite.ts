@@ -1,9 +1,9 @@
 import { parseHostPort } from '../../../base/values/hostport.ts'
+import { PolicyFailure } from '../../contracts/policy-failure.ts'
 import { TARGET_CHARS } from '../../message/ascii.ts'
 import { MAX_TARGET_BYTES } from '../../message/request-head.ts'
 import { requirePath } from '../../target-path.ts'
 import type { RequestExecution } from '../execution.ts'
-import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
 import { rewriteUrl } from '../rewrite.ts'
 

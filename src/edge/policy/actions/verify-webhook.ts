@@ -1,4 +1,5 @@
 import type { Activation, Template } from '../../../policy/index.ts'
+import { PolicyFailure } from '../../contracts/policy-failure.ts'
 import { edgeError } from '../../errors.ts'
 import {
   createWebhookVerifier,
@@ -7,7 +8,6 @@ import {
 } from '../../modules/webhook-verification.ts'
 import type { EdgeResponse } from '../../response/response.ts'
 import type { RequestExecution } from '../execution.ts'
-import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
 import { errorResult } from './results.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TakeRateLease } from '../../services/rate-lease.ts'
 import { LeasedCounter } from './leased-counter.ts'
-import type { TakeRateLease } from './rate-lease.ts'
 import { RateLedger } from './rate-ledger.ts'
 
 const WINDOW_MS = 60_000

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { deleteOldest } from '../../../base/limits/delete-oldest.ts'
 import type { Clock } from '../../../base/values/clock.ts'
+import type { RateLeaseRequest, TakeRateLease } from '../../services/rate-lease.ts'
 import { MAX_KEYS, RateCounter } from './rate-counter.ts'
-import type { RateLeaseRequest, TakeRateLease } from './rate-lease.ts'
 
 /** How long requests of a lease may be admitted: a fraction of the shortest window, which is a minute. */
 const LEASE_MS = 1000

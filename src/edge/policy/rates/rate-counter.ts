@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { deleteOldest } from '../../../base/limits/delete-oldest.ts'
+import type { RateLease } from '../../services/rate-lease.ts'
 import type { SharedCounts } from '../../stats/shared-counts.ts'
-import type { RateLease } from './rate-lease.ts'
 
 /** Keys that are counted at once; beyond, those unused for longest are forgotten. */
 export const MAX_KEYS = 100_000

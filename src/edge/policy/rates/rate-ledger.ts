@@ -1,7 +1,7 @@
 import { deleteOldest } from '../../../base/limits/delete-oldest.ts'
 import type { Clock } from '../../../base/values/clock.ts'
+import type { RateLease, RateLeaseRequest } from '../../services/rate-lease.ts'
 import { RateCounter } from './rate-counter.ts'
-import type { RateLease, RateLeaseRequest } from './rate-lease.ts'
 
 /** Rate limits that are counted at once; beyond, those unused for longest are forgotten. */
 const MAX_LIMITS = 10_000

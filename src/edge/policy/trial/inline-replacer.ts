@@ -1,6 +1,6 @@
-import { PolicyFailure } from '../failure.ts'
-import type { BodyReplacer } from '../replacement/body-replacer.ts'
-import { runReplacementJob } from '../replacement/replacement-job.ts'
+import { PolicyFailure } from '../../contracts/policy-failure.ts'
+import type { BodyReplacer } from '../../services/body-replacer.ts'
+import { runReplacementJob } from '../../services/replacement-job.ts'
 
 /** Replaces text in bodies in this thread, for a command line that has nothing else to do. */
 export function createInlineReplacer(): BodyReplacer {

@@ -4,7 +4,7 @@ import {
   type ChargeSteps,
   compileLinearRegex,
   createSearchBudget,
-} from '../../../base/pattern/linear-pattern.ts'
+} from '../../base/pattern/linear-pattern.ts'
 import { type Replacement, replaceAll } from './replace-text.ts'
 
 /** The largest body in which text is replaced, before and after, decoded. */

@@ -3,7 +3,7 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { trimOws } from '../../base/http/optional-white-space.ts'
 import { type Outbound, OutboundProblem } from '../../base/outbound/outbound.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
-import { type FetchInternal, isInternalUrl } from '../modules/internal-fetch.ts'
+import { type FetchInternal, isInternalUrl } from './internal-fetch.ts'
 
 /** The largest response that a call accepts, encoded and decoded. */
 export const MAX_RESPONSE_BYTES = 256 * 1024

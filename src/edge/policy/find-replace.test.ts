@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { test } from 'node:test'
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
-import { HTTP_VERSIONS, startPolicyEndpoint } from '../../testing/policy-endpoint.ts'
+import { HTTP_VERSIONS, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
 
 const find = (phase: string, ...replacements: { from: string; to: string }[]) => ({
   type: `${phase}-body-find-replace`,

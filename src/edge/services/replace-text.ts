@@ -1,4 +1,4 @@
-import type { ChargeSteps, LinearRegex } from '../../../base/pattern/linear-pattern.ts'
+import type { ChargeSteps, LinearRegex } from '../../base/pattern/linear-pattern.ts'
 
 /** Replaces what a pattern matches; `$1` and `${name}` stand for groups, `$$` for a dollar sign. */
 export interface Replacement {

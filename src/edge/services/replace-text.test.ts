@@ -1,11 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is what replacements hold
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  compileLinearRegex,
-  createSearchBudget,
-  SearchTooLong,
-} from '../../../base/pattern/linear-pattern.ts'
+import { compileLinearRegex, createSearchBudget, SearchTooLong } from '../../base/pattern/linear-pattern.ts'
 import { replaceAll } from './replace-text.ts'
 import { type ReplacementJob, runReplacementJob } from './replacement-job.ts'
 

@@ -1,6 +1,6 @@
-import { HeaderFields } from '../../message/fields.ts'
-import type { EdgeResponse } from '../../response/response.ts'
-import type { ResponseExecution } from '../execution.ts'
+import { HeaderFields } from '../message/fields.ts'
+import type { EdgeResponse } from '../response/response.ts'
+import type { ResponseExecution } from './execution.ts'
 
 /** Puts a response of the edge in the place of the upstream's. */
 export function replaceResponse(

@@ -1,6 +1,6 @@
-import { PoolFailure, WorkerPool } from '../../../base/threads/worker-pool.ts'
-import { edgeError } from '../../errors.ts'
-import { PolicyFailure } from '../failure.ts'
+import { PoolFailure, WorkerPool } from '../../base/threads/worker-pool.ts'
+import { PolicyFailure } from '../contracts/policy-failure.ts'
+import { edgeError } from '../errors.ts'
 import type { ReplacementJob, ReplacementResult } from './replacement-job.ts'
 
 /** Worker threads that replace text in bodies: a pattern of one tenant must not hold up the requests of the others. */
