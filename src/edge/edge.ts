@@ -29,12 +29,13 @@ import { createHttpListener } from './listeners/http.ts'
 import { type PortRange, TcpPorts } from './listeners/tcp-ports.ts'
 import { createTlsListener } from './listeners/tls.ts'
 import type { CertificateLookup, SharedTickets } from './listeners/tls-terminator.ts'
-import type { Logins } from './modules/login.ts'
 import { OWN_BODY_LIMITS } from './response/own-body.ts'
 import { createBodyReplacer } from './services/body-replacer.ts'
 import { createKeySets } from './services/key-sets.ts'
+import type { Logins } from './services/logins.ts'
 import { createOutboundCalls } from './services/outbound-calls.ts'
 import type { TakeRateLease } from './services/rate-lease.ts'
+import type { EdgeServices } from './services/services.ts'
 import { createSnsKeys } from './services/sns-keys.ts'
 import type { ExchangedCounts } from './stats/shared-counts.ts'
 import { Traffic } from './stats/traffic.ts'
@@ -177,32 +178,24 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const { proxyProtocol = {} } = config
   const { reusePort = false, listen = openListener } = config
   const ports = new TcpPorts(core, { ...config.tcp, reusePort, listen }, admission, proxyProtocol.tcp)
-  const {
-    logins,
-    dial = createDial(),
-    outbound,
-    policyOutbound,
-    ipData = NO_IP_DATA,
-    takeRateLease,
-  } = dependencies
-  const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
-  const keySets = outbound === undefined ? undefined : createKeySets({ fetch: outbound.fetch, clock })
-  const outboundCalls = policyOutbound && createOutboundCalls(policyOutbound)
-  const bodyReplacer = createBodyReplacer()
+  const { dial = createDial(), outbound, policyOutbound } = dependencies
+  const services: EdgeServices = {
+    logins: dependencies.logins,
+    signingKeys: outbound && createSnsKeys({ fetch: outbound.fetch, clock }),
+    keySets: outbound && createKeySets({ fetch: outbound.fetch, clock }),
+    ipData: dependencies.ipData ?? NO_IP_DATA,
+    outboundCalls: policyOutbound && createOutboundCalls(policyOutbound),
+    bodyReplacer: createBodyReplacer(),
+    takeRateLease: dependencies.takeRateLease,
+  }
   const edgeTable = createEdgeTable({
     core,
     tunnels,
     policies,
     ports,
-    logins,
-    signingKeys,
-    keySets,
-    ipData,
-    outboundCalls,
-    bodyReplacer,
+    services,
     dial,
     sharesCounts: config.sharesCounts ?? false,
-    takeRateLease,
     compileSelectors: bindingIngress?.compileSelectors ?? (() => () => false),
   })
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
@@ -261,7 +254,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     await waitForConnections(core, drainMs)
     fanOut([...core.connections], (connection) => connection.destroy(), onError)
     fanOut([...core.idleUpstreams], (upstream) => upstream.close(), onError)
-    await Promise.all([...serversClosed, bodyReplacer.close()])
+    await Promise.all([...serversClosed, services.bodyReplacer.close()])
     timers.stop()
   }
 

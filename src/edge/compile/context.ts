@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/values/clock.ts'
 import type { AddressFilter } from '../../base/values/ip-rules.ts'
-import type { IpData } from '../../policy/index.ts'
 import type { Balancer } from '../backends/balancer.ts'
 import type { Core } from '../contracts/core.ts'
 import type { ConnectionStep } from '../contracts/module.ts'
@@ -9,12 +8,7 @@ import type { HttpRoute, RawEntry } from '../contracts/table.ts'
 import type { TlsPolicies } from '../contracts/tls-policy.ts'
 import type { InternalAddress } from '../contracts/tunnels.ts'
 import type { ModuleContext } from '../modules/context.ts'
-import type { Logins } from '../modules/login.ts'
-import type { BodyReplacer } from '../services/body-replacer.ts'
-import type { KeySets } from '../services/key-sets.ts'
-import type { OutboundCalls } from '../services/outbound-calls.ts'
-import type { TakeRateLease } from '../services/rate-lease.ts'
-import type { SigningKeys } from '../services/sns-keys.ts'
+import type { EdgeServices } from '../services/services.ts'
 import type { CountExchange } from '../stats/shared-counts.ts'
 import { authorityCertificates } from './authorities.ts'
 import type { CompiledBackends, EdgeVia } from './backends.ts'
@@ -26,21 +20,15 @@ import type { ScopedState } from './scoped-state.ts'
 /** What the compiler needs besides the edge itself. */
 export interface CompilerParts {
   readonly core: Core
+  readonly services: EdgeServices
   readonly snapshot: Snapshot
   readonly ipPolicies: CompiledIpPolicies
   readonly backends: CompiledBackends
   readonly scopedState: ScopedState
   readonly policyStates: PolicyStates
   readonly countExchange: Pick<CountExchange, 'share'>
-  readonly takeRateLease: TakeRateLease | undefined
   readonly tlsPolicies: TlsPolicies
-  readonly logins: Logins | undefined
-  readonly signingKeys: SigningKeys | undefined
-  readonly keySets: KeySets | undefined
-  readonly ipData: IpData
   readonly internalEndpoints: InternalEndpoints
-  readonly outboundCalls: OutboundCalls | undefined
-  readonly bodyReplacer: BodyReplacer
 }
 
 /** Finds internal endpoints of an account; undefined when none is online. */
@@ -116,16 +104,8 @@ class ScopedModuleContext implements ModuleContext {
     return this.#context.parts.core.clock
   }
 
-  get logins(): Logins | undefined {
-    return this.#context.parts.logins
-  }
-
-  get signingKeys(): SigningKeys | undefined {
-    return this.#context.parts.signingKeys
-  }
-
-  get keySets(): KeySets | undefined {
-    return this.#context.parts.keySets
+  get services(): EdgeServices {
+    return this.#context.parts.services
   }
 
   compileIpPolicies(policyIds: readonly string[]): AddressFilter {

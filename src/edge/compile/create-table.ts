@@ -6,19 +6,13 @@
  */
 
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
-import type { IpData } from '../../policy/index.ts'
 import type { Core } from '../contracts/core.ts'
 import { DesiredPorts } from '../contracts/desired-ports.ts'
 import { Snapshot } from '../contracts/snapshot.ts'
 import type { TlsPolicies } from '../contracts/tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../contracts/tunnels.ts'
-import type { Logins } from '../modules/login.ts'
 import { createErrorPageLookup, type FindErrorPage } from '../response/custom-error-page.ts'
-import type { BodyReplacer } from '../services/body-replacer.ts'
-import type { KeySets } from '../services/key-sets.ts'
-import type { OutboundCalls } from '../services/outbound-calls.ts'
-import type { TakeRateLease } from '../services/rate-lease.ts'
-import type { SigningKeys } from '../services/sns-keys.ts'
+import type { EdgeServices } from '../services/services.ts'
 import { CountExchange, type ExchangedCounts } from '../stats/shared-counts.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { CompiledBackends } from './backends.ts'
@@ -39,16 +33,10 @@ export interface TableDependencies {
   readonly tunnels: TunnelLookup
   readonly policies: TlsPolicies
   readonly ports: PublicPorts
-  readonly logins: Logins | undefined
-  readonly signingKeys: SigningKeys | undefined
-  readonly keySets: KeySets | undefined
-  readonly ipData: IpData
-  readonly outboundCalls: OutboundCalls | undefined
-  readonly bodyReplacer: BodyReplacer
+  readonly services: EdgeServices
   readonly dial: Dial
   /** Whether other processes are told what is counted here. */
   readonly sharesCounts: boolean
-  readonly takeRateLease: TakeRateLease | undefined
   readonly compileSelectors: CompileSelectors
 }
 
@@ -62,18 +50,12 @@ export function createEdgeTable(parts: TableDependencies): {
 } {
   const {
     core,
+    services,
     tunnels,
     policies: tlsPolicies,
     ports,
-    logins,
-    signingKeys,
-    keySets,
-    ipData,
-    outboundCalls,
-    bodyReplacer,
     dial,
     sharesCounts,
-    takeRateLease,
     compileSelectors,
   } = parts
   const snapshot = new Snapshot()
@@ -92,26 +74,17 @@ export function createEdgeTable(parts: TableDependencies): {
       return tunnel && endpoints.raw(tunnel)
     },
   }
-  const policyParts = {
+  const compilerParts = {
     core,
+    services,
     snapshot,
     ipPolicies,
     policyStates,
-    keySets,
-    ipData,
-    outboundCalls,
-    bodyReplacer,
     internalEndpoints,
-    takeRateLease,
-  }
-  const compilerParts = {
-    ...policyParts,
     backends: new CompiledBackends(snapshot, { core, tunnels, budgets, dial }),
     scopedState,
     countExchange: exchange,
     tlsPolicies,
-    logins,
-    signingKeys,
   }
   const configurations = new EndpointConfigurations(compilerParts)
   const endpoints: CompiledEndpoints = new CompiledEndpoints({

@@ -41,7 +41,7 @@ export interface EndpointModules {
 export function compileEndpoint(
   tunnel: Tunnel,
   configuration: CompiledConfiguration | undefined,
-  parts: PolicyParts & Pick<CompilerParts, 'logins' | 'signingKeys' | 'countExchange'>,
+  parts: PolicyParts & Pick<CompilerParts, 'countExchange'>,
 ): EndpointModules {
   const { id, accountId, options } = tunnel
   const accountAdmission = parts.ipPolicies.accountAdmission(accountId)
@@ -134,22 +134,14 @@ function buildEndpointPolicy(
 /** Options carry inline what edges reference by id, so this context resolves those lookups from the options. */
 function createEndpointContext(
   tunnel: Tunnel,
-  {
-    core,
-    logins,
-    signingKeys,
-    keySets,
-    countExchange,
-  }: Pick<CompilerParts, 'core' | 'logins' | 'signingKeys' | 'keySets' | 'countExchange'>,
+  { core, services, countExchange }: Pick<CompilerParts, 'core' | 'services' | 'countExchange'>,
 ): ModuleContext {
   const { accountId, options } = tunnel
   return {
     accountId,
     scopeId: endpointScopeId(tunnel),
     clock: core.clock,
-    logins,
-    signingKeys,
-    keySets,
+    services,
     compileIpPolicies() {
       const { allow = [], deny = [] } = options.ipRestriction ?? {}
       return compileRules([

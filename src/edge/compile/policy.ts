@@ -20,44 +20,23 @@ export interface AttachedPolicy {
 
 export type PolicyParts = Pick<
   CompilerParts,
-  | 'core'
-  | 'snapshot'
-  | 'ipPolicies'
-  | 'policyStates'
-  | 'keySets'
-  | 'ipData'
-  | 'outboundCalls'
-  | 'bodyReplacer'
-  | 'internalEndpoints'
-  | 'takeRateLease'
+  'core' | 'services' | 'snapshot' | 'ipPolicies' | 'policyStates' | 'internalEndpoints'
 >
 
 /** Compiles a traffic policy. Throws `ModuleBuildError`. */
 export function buildPolicy(
   { text, attachment, endpoint, region, scope, serviceName }: AttachedPolicy,
   context: ModuleContext,
-  {
-    core,
-    snapshot,
-    ipPolicies,
-    policyStates,
-    keySets,
-    ipData,
-    outboundCalls,
-    bodyReplacer,
-    internalEndpoints,
-    takeRateLease,
-  }: PolicyParts,
+  { core, snapshot, ipPolicies, policyStates, internalEndpoints }: PolicyParts,
 ): CompiledPolicy {
-  const { accountId, scopeId, clock, logins, signingKeys } = context
+  const { accountId, scopeId, clock, services } = context
   try {
     const policy = readPolicy(text, attachment)
     return compilePolicy(policy, {
       accountId,
       scopeId,
       clock,
-      logins,
-      signingKeys,
+      services,
       compileIpPolicies(ids) {
         const filter = context.compileIpPolicies(ids)
         ipPolicies.requireOwned(ids, accountId)
@@ -77,14 +56,9 @@ export function buildPolicy(
         const authority = snapshot.authorities.get(id)
         return authority?.accountId === accountId ? authority.ca_pem : undefined
       },
-      keySets,
-      ipData,
       readSecret: (vault, name) => snapshot.secretValue(accountId, vault, name),
       findInternal: (address) => internalEndpoints.http(accountId, address),
       findInternalRaw: (address) => internalEndpoints.raw(accountId, address),
-      outboundCalls,
-      bodyReplacer,
-      takeRateLease,
       keepState: (key, create) =>
         policyStates.getOrCreate(accountId, hash('sha256', JSON.stringify([scope, key])), create),
     })

@@ -1,4 +1,4 @@
-import type { ProviderTokenName } from '../modules/login.ts'
+import type { ProviderTokenName } from '../services/logins.ts'
 import { type Seal, sealedLength } from './seal.ts'
 
 /** What a provider gave for a visitor. */

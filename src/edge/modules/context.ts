@@ -1,8 +1,6 @@
 import type { Clock } from '../../base/values/clock.ts'
 import type { AddressFilter } from '../../base/values/ip-rules.ts'
-import type { KeySets } from '../services/key-sets.ts'
-import type { SigningKeys } from '../services/sns-keys.ts'
-import type { Logins } from './login.ts'
+import type { EdgeServices } from '../services/services.ts'
 
 /** What a module can resolve while it is built. Everything else comes from its settings. */
 export interface ModuleContext {
@@ -10,12 +8,7 @@ export interface ModuleContext {
   /** The route, edge or endpoint the module belongs to. */
   readonly scopeId: string
   readonly clock: Clock
-  /** The login service, if this edge has one. */
-  readonly logins: Logins | undefined
-  /** Published keys of webhook senders, if this edge may fetch them. */
-  readonly signingKeys: SigningKeys | undefined
-  /** The keys of token issuers, if this edge may fetch them. */
-  readonly keySets: KeySets | undefined
+  readonly services: EdgeServices
   /** Compiles the rules of these policies together. Throws `ModuleConfigError` when one is missing. */
   compileIpPolicies(policyIds: readonly string[]): AddressFilter
   /** The certificates of these authorities in PEM. Throws `ModuleConfigError` when one is missing or unreadable. */

@@ -10,7 +10,7 @@ export const jwtValidation = implementModule(JwtValidation, {
   phase: 'request',
   build(
     { issuer, audience, http, jws }: Settings<typeof JwtValidation>,
-    { keySets, clock, scopeId }: ModuleContext,
+    { services: { keySets }, clock, scopeId }: ModuleContext,
   ) {
     if (keySets === undefined) throw new ModuleConfigError('this server may not fetch the keys of issuers')
     const valuesOf = ({ allow_list }: typeof issuer) => allow_list.map(({ value }) => value)

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { trimOws } from '../../base/http/optional-white-space.ts'
-import { ModuleConfigError, type ModuleContext } from './context.ts'
+import type { EdgeServices } from '../services/services.ts'
+import { ModuleConfigError } from './context.ts'
 import { timingSafeEqualText, type WebhookMessage } from './webhook-message.ts'
 
 /** Verifies a webhook: returns what is wrong with it, undefined when it is genuine. `now` is in milliseconds. */
@@ -11,7 +12,7 @@ export type WebhookCheck = (
 ) => string | undefined | Promise<string | undefined>
 
 /** A signature scheme. Creates a check from the owner's secret or from keys the sender publishes. */
-export type WebhookScheme = (secret: string, context: Pick<ModuleContext, 'signingKeys'>) => WebhookCheck
+export type WebhookScheme = (secret: string, services: Pick<EdgeServices, 'signingKeys'>) => WebhookCheck
 
 /** An HMAC scheme as data. Field names and formats are the provider's own. */
 export interface HmacScheme {

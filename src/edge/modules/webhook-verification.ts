@@ -55,7 +55,7 @@ export function createWebhookVerifier(
   // Null when the stored secret could not be decrypted.
   if (typeof secret !== 'string' || (secret === '' && !PROVIDERS_WITHOUT_SECRET.has(name)))
     throw new ModuleConfigError('its secret is missing')
-  const check = scheme(secret, context)
+  const check = scheme(secret, context.services)
   const challenge = Object.hasOwn(webhookChallenges, name) ? webhookChallenges[name] : undefined
 
   const verify = (exchange: Exchange, body: Buffer | undefined): WebhookVerdict | Promise<WebhookVerdict> => {

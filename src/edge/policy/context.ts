@@ -1,15 +1,11 @@
 import type { Logger } from '../../base/process/log.ts'
-import type { EndpointSource, IpData } from '../../policy/index.ts'
+import type { EndpointSource } from '../../policy/index.ts'
 import type { RequestStep } from '../contracts/module.ts'
 import type { HttpRoute, RawEntry } from '../contracts/table.ts'
 import type { TlsSettings } from '../contracts/tls-policy.ts'
 import type { InternalAddress } from '../contracts/tunnels.ts'
 import type { ModuleContext } from '../modules/context.ts'
-import type { ProviderTokenName } from '../modules/login.ts'
-import type { BodyReplacer } from '../services/body-replacer.ts'
-import type { KeySets } from '../services/key-sets.ts'
-import type { OutboundCalls } from '../services/outbound-calls.ts'
-import type { TakeRateLease } from '../services/rate-lease.ts'
+import type { ProviderTokenName } from '../services/logins.ts'
 
 /** The TLS settings of a policy at this moment. Throws when a secret or an authority is missing. */
 export type ReadTlsSettings = () => TlsSettings
@@ -22,20 +18,12 @@ export interface PolicyContext extends ModuleContext {
   /** The region that serves the endpoint, where it is known. */
   readonly region: string | undefined
   readonly log: Logger
-  /** What is known about addresses. */
-  readonly ipData: IpData
-  /** The keys of token issuers, if this edge may fetch them. */
-  readonly keySets: KeySets | undefined
   /** The current value of a secret of the account; undefined when there is none. */
   readSecret(vault: string, name: string): string | undefined
   /** The route of the account's internal endpoint that takes one request; undefined when none is online. */
   findInternal(address: InternalAddress): HttpRoute | undefined
   /** The same for one raw connection. */
   findInternalRaw(address: InternalAddress): RawEntry | undefined
-  /** Calls other servers, if this edge may. */
-  readonly outboundCalls: OutboundCalls | undefined
-  /** Replaces text in bodies. */
-  readonly bodyReplacer: BodyReplacer
   /** Whether the account owns a name, and so all names below it, at this moment. */
   ownsDomain(name: string): boolean
   /** The tokens of identity providers that the policy reads. */
@@ -51,6 +39,4 @@ export interface PolicyContext extends ModuleContext {
    * created with is the same at every process.
    */
   keepState<T extends object>(key: string, create: (name: string) => T): T
-  /** Set where several workers hold rate limits together. */
-  readonly takeRateLease: TakeRateLease | undefined
 }

@@ -58,7 +58,7 @@ export abstract class Execution implements Activation {
     results: Record<string, ActionResult> = {},
   ) {
     this.context = context
-    this.conn = new PolicyConnection(connection, context.ipData, context.region)
+    this.conn = new PolicyConnection(connection, context.services.ipData, context.region)
     this.results = results
   }
 

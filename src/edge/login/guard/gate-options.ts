@@ -1,6 +1,6 @@
 import type { Logger } from '../../../base/process/log.ts'
 import type { Clock } from '../../../base/values/clock.ts'
-import type { ProviderTokenName } from '../../modules/login.ts'
+import type { ProviderTokenName } from '../../services/logins.ts'
 import type { ScopeFailures } from '../provider/failure-log.ts'
 import type { Seal } from '../seal.ts'
 import type { LiveSessions } from '../sessions/live-sessions.ts'

@@ -2,7 +2,7 @@ import { newId } from '../../../base/values/id.ts'
 import { ApplicationSession, type UserProfile } from '../../../resources/index.ts'
 import type { Exchange, VisitorSession } from '../../contracts/exchange.ts'
 import type { Cookies } from '../../cookies.ts'
-import type { ProviderTokenName } from '../../modules/login.ts'
+import type { ProviderTokenName } from '../../services/logins.ts'
 import { createIdentityFields } from '../identity-fields.ts'
 import {
   addLogoutHint,

@@ -1,4 +1,4 @@
-import type { ProviderTokenName } from '../../modules/login.ts'
+import type { ProviderTokenName } from '../../services/logins.ts'
 import type { Identity } from '../sign-in.ts'
 
 /** Session settings shared by all sign-in modules. */

@@ -28,7 +28,7 @@ const MAX_MESSAGE_WORK = 10_000
 const DIGEST_FIELDS = ['content-md5', 'digest', 'content-digest', 'repr-digest']
 
 export const requestBodyFindReplace: Implementation<'request-body-find-replace'> = {
-  on_http_request({ replacements }, { bodyReplacer }) {
+  on_http_request({ replacements }, { services: { bodyReplacer } }) {
     const replace = async (execution: RequestExecution): Promise<undefined> => {
       const { exchange } = execution
       const body = await holdBody(exchange, MAX_REPLACED_BYTES)
@@ -51,7 +51,7 @@ export const requestBodyFindReplace: Implementation<'request-body-find-replace'>
 }
 
 export const responseBodyFindReplace: Implementation<'response-body-find-replace'> = {
-  on_http_response({ replacements }, { bodyReplacer }) {
+  on_http_response({ replacements }, { services: { bodyReplacer } }) {
     const replace = async (execution: ResponseExecution): Promise<undefined> => {
       const { response } = execution
       const body = response.body ?? (await readBody(execution))
@@ -74,7 +74,7 @@ export const responseBodyFindReplace: Implementation<'response-body-find-replace
 }
 
 export const sseFindReplace: Implementation<'sse-find-replace'> = {
-  on_event_stream_message({ replacements }, { bodyReplacer }) {
+  on_event_stream_message({ replacements }, { services: { bodyReplacer } }) {
     return async (execution) => {
       const { message } = execution
       const matches: ReplacementMatch[] = []

@@ -34,7 +34,7 @@ interface Attempt {
   readonly failure: CallFailure | undefined
 }
 
-function compile(config: Config, { outboundCalls }: PolicyContext) {
+function compile(config: Config, { services: { outboundCalls } }: PolicyContext) {
   if (outboundCalls === undefined) throw new ModuleConfigError('this server may not call others')
   return async (execution: Execution): Promise<undefined> => {
     const request = renderOrFail(config, execution)

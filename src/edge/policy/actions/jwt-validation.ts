@@ -12,7 +12,7 @@ type Config = Parameters<Implementation<'jwt-validation'>['on_http_request']>[0]
 type TokenConfig = Config['http']['tokens'][number]
 
 export const jwtValidation: Implementation<'jwt-validation'> = {
-  on_http_request({ issuer, audience, http, jws }, { keySets }) {
+  on_http_request({ issuer, audience, http, jws }, { services: { keySets } }) {
     if (keySets === undefined) throw new ModuleConfigError('this server may not fetch the keys of issuers')
 
     const validate = async (execution: RequestExecution, body: Buffer): Promise<undefined> => {

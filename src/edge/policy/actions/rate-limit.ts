@@ -6,7 +6,10 @@ import { RateCounter, toRateKey } from '../rates/rate-counter.ts'
 import { errorResult } from './results.ts'
 
 export const rateLimit: Implementation<'rate-limit'> = {
-  on_http_request({ capacity, rate: windowMs, bucket_key, enforce }, { clock, keepState, takeRateLease }) {
+  on_http_request(
+    { capacity, rate: windowMs, bucket_key, enforce },
+    { clock, keepState, services: { takeRateLease } },
+  ) {
     const counter = keepState('', (limit) =>
       takeRateLease === undefined
         ? new RateCounter(capacity, windowMs)
