@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
 import type { ResettableStream } from '../../base/io/streams/reset.ts'
-import { createEndpointTable } from '../compile/endpoint-table.ts'
+import { createEndpointTable } from '../resolve/route-resolver.ts'
 import { CompiledEndpoints } from '../compile/endpoints.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import type { Core } from '../contracts/core.ts'

@@ -1,7 +1,7 @@
 import type { RoutingTable } from '../contracts/table.ts'
 import type { TunnelLookup } from '../contracts/tunnels.ts'
-import type { EndpointConfigurations } from './endpoint-configurations.ts'
-import type { CompiledEndpoints } from './endpoints.ts'
+import type { EndpointConfigurations } from '../compile/endpoint-configurations.ts'
+import type { CompiledEndpoints } from '../compile/endpoints.ts'
 
 /**
  * The routing table of agents' endpoints, looked up among the tunnels online. Where an endpoint configuration has a

@@ -6,7 +6,7 @@ import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import type { ClientInfo } from '../contracts/tunnels.ts'
 import { edgeError } from '../errors.ts'
 import { createAccountTraffic } from '../stats/traffic.ts'
-import { UpstreamPool } from './pool.ts'
+import { UpstreamPool } from '../upstream/pool.ts'
 
 /** The management API as an upstream of the edge, in this process or on another node. */
 export interface ApiUpstream {

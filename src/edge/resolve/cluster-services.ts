@@ -5,7 +5,7 @@ import type { ServiceLookup } from '../contracts/core.ts'
 import type { OwnedRecord, Snapshot } from '../contracts/snapshot.ts'
 import type { HttpEntry, RawEntry } from '../contracts/table.ts'
 import type { Tunnel, TunnelLookup } from '../contracts/tunnels.ts'
-import type { CompiledEndpoints } from './endpoints.ts'
+import type { CompiledEndpoints } from '../compile/endpoints.ts'
 
 /** Compiles the selectors of an operator: whether one of them is true for the endpoint of a tunnel. */
 export type CompileSelectors = (selectors: readonly string[]) => SelectsTunnel
