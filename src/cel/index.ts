@@ -1,8 +1,9 @@
 /**
  * CEL, the Common Expression Language of list filters, event filters and traffic policies. Begin with `compile.ts`: an
- * expression is tokenized and parsed (`tokens.ts`, `parse.ts`, `macros.ts`), checked against an `Environment` (`check.ts`,
- * `assign.ts`), compiled to closures (`closures.ts`) and then evaluated as often as needed, each time within a budget.
- * `condition.ts` compiles what has to be true or false. `library/` has the functions, one file a family.
+ * expression is tokenized and parsed (`tokens.ts`, `parse.ts`, `macros.ts`), checked against an `Environment`
+ * (`check.ts`, `assign.ts`), compiled to closures (`closures.ts`) and then evaluated as often as needed, each time
+ * within a budget. `condition.ts` compiles what has to be true or false. `library/` has the functions, one file a
+ * family.
  */
 export { Budget, type Meter } from './budget.ts'
 export { chargeKey, chargeLength } from './compare.ts'

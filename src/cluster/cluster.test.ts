@@ -23,7 +23,7 @@ function openStream(registry: Registry, name: string): Promise<Error | undefined
     via: 'endpoint',
     passthroughTls: false,
   }
-  const stream = registry.find('http', `${name}.example.com`)!.open(client)
+  const stream = registry.directory.atHost('http', `${name}.example.com`)!.current.open(client)
   return new Promise((onClose) => {
     stream.sink = { ...silentSink, onClose }
   })
@@ -38,7 +38,7 @@ test('a starting node registers the tunnels of its peers at once, with the same 
 
   const { registry } = await startNode(t, nodes, 'two')
 
-  assert.equal(registry.find('http', 'a.example.com')?.id, tunnel.id)
+  assert.equal(registry.directory.atHost('http', 'a.example.com')?.current?.id, tunnel.id)
   assert.deepEqual(
     registry.sessionsOf('ac_1').map(({ id, metadata, startedAt }) => ({ id, metadata, startedAt })),
     [{ id: 'ts_1', metadata: 'm', startedAt: 5 }],
@@ -57,7 +57,7 @@ test('a tunnel whose description exceeds the stream window is published too', as
   first.registry.bind(agentSession, tunnelSpec('b'))
 
   await eventually(
-    () => second.registry.find('http', 'b.example.com') !== undefined,
+    () => second.registry.directory.atHost('http', 'b.example.com')?.current !== undefined,
     'both tunnels are known',
   )
   assert.equal(second.registry.tunnelsOf('ac_1')[0]?.metadata, metadata)
@@ -86,7 +86,7 @@ for (const [what, fences] of Object.entries({
 
     for (const { registry } of [first, second])
       await eventually(
-        () => registry.find('http', 'a.example.com')?.id === winner.id,
+        () => registry.directory.atHost('http', 'a.example.com')?.current?.id === winner.id,
         'both nodes agree on the winner',
       )
     const remaining = [...first.registry.tunnelsIn(one), ...second.registry.tunnelsOf('ac_2')]
@@ -121,7 +121,7 @@ test('what is published is registered by every peer, and one that does not repor
     const host = `t${number}`
     first.registry.bind(agentSession, { ...tunnelSpec(host), bindId: host })
     await first.cluster.published()
-    assert.notEqual(second.registry.find('http', `${host}.example.com`), undefined)
+    assert.notEqual(second.registry.directory.atHost('http', `${host}.example.com`)?.current, undefined)
   }
   // A watcher that never reports, as of the previous release.
   const [host, port] = first.cluster.address!.split(':')
@@ -177,7 +177,7 @@ test('peers follow the metadata that an SSH client names after its login', async
 
   assert.equal(second.registry.session('ac_1', 'ts_1')?.metadata, 'blue')
   assert.ok(second.registry.revisionOf('ac_1') > revision)
-  assert.notEqual(second.registry.find('http', 'a.example.com'), undefined)
+  assert.notEqual(second.registry.directory.atHost('http', 'a.example.com')?.current, undefined)
 })
 
 test('peers follow what an agent patches', async (t) => {
@@ -188,16 +188,16 @@ test('peers follow what an agent patches', async (t) => {
   first.registry.addSession(agentSession)
   const { bindId } = first.registry.bind(agentSession, spec)
   await eventually(
-    () => second.registry.find('http', 'a.example.com') !== undefined,
+    () => second.registry.directory.atHost('http', 'a.example.com')?.current !== undefined,
     'the tunnel at the peer',
   )
-  const copy = second.registry.find('http', 'a.example.com')!
+  const copy = second.registry.directory.atHost('http', 'a.example.com')!.current
 
   first.registry.patch(agentSession, bindId, { name: 'new', options: { proxyProto: 0, trafficPolicy: '{}' } })
   await eventually(() => copy.name === 'new', 'the patch at the peer')
 
   assert.equal(copy.options.trafficPolicy, '{}')
-  assert.equal(second.registry.find('http', 'a.example.com'), copy)
+  assert.equal(second.registry.directory.atHost('http', 'a.example.com')?.current, copy)
 })
 
 test('a stream to a tunnel that cannot be opened ends with an error', async (t) => {
@@ -315,7 +315,7 @@ test('a node missing from the list for a while keeps its link, and is not linked
   first.registry.addSession(agentSession)
   first.registry.bind(agentSession, spec)
   const second = await startNode(t, nodes, 'two', { limits })
-  const remoteTunnel = () => second.registry.find('http', 'a.example.com')
+  const remoteTunnel = () => second.registry.directory.atHost('http', 'a.example.com')?.current
   await eventually(() => remoteTunnel() !== undefined, 'the remote tunnel')
   const tunnel = remoteTunnel()
   const beats = countBeats(nodes)
@@ -344,7 +344,7 @@ test('nodes that are introduced to each other are linked while the list is unava
   const nodes = [one.cluster.self!, two.cluster.self!]
   await Promise.all([one, two].map(({ cluster }) => cluster.introduce(nodes)))
 
-  assert.ok(two.registry.find('http', 'app.example.com'))
+  assert.ok(two.registry.directory.atHost('http', 'app.example.com')?.current)
   assert.deepEqual(two.cluster.agentAddresses, ['two.example.com:4443', 'one.example.com:4443'])
 })
 
@@ -375,12 +375,15 @@ test('a restarted node is linked once, under its new id', async (t) => {
   const agentSession = session('ts_1')
   secondRun.registry.addSession(agentSession)
   secondRun.registry.bind(agentSession, spec)
-  await eventually(() => second.registry.find('http', 'a.example.com') !== undefined, 'it is linked')
-  const tunnel = second.registry.find('http', 'a.example.com')
+  await eventually(
+    () => second.registry.directory.atHost('http', 'a.example.com')?.current !== undefined,
+    'it is linked',
+  )
+  const tunnel = second.registry.directory.atHost('http', 'a.example.com')?.current
 
   await countBeats(nodes).more(100)
 
-  assert.equal(second.registry.find('http', 'a.example.com'), tunnel)
+  assert.equal(second.registry.directory.atHost('http', 'a.example.com')?.current, tunnel)
   assert.deepEqual(agentSession.ended, [])
 })
 
@@ -400,7 +403,9 @@ test('partitioned nodes end nothing and reconnect', async (t) => {
   const started = [await startCutOff('one'), await startCutOff('two')]
   const routes = () =>
     started.flatMap(({ registry }) =>
-      ['one', 'two'].filter((id) => registry.find('http', `${id}.example.com`) !== undefined),
+      ['one', 'two'].filter(
+        (id) => registry.directory.atHost('http', `${id}.example.com`)?.current !== undefined,
+      ),
     ).length
   await eventually(() => routes() === 4, 'both serve both', 20_000)
 
@@ -422,7 +427,7 @@ test('a tunnel whose address a peer is about to release is bound as soon as it i
   const holder = session('ts_1')
   third.registry.addSession(holder)
   third.registry.bind(holder, spec)
-  const atThird = third.registry.find('http', 'a.example.com')
+  const atThird = third.registry.directory.atHost('http', 'a.example.com')?.current
   const next = session('ts_2')
   for (const { registry } of [first, second])
     await eventually(() => registry.tunnelsOf('ac_1').length === 1, 'the holder is known')
@@ -431,12 +436,14 @@ test('a tunnel whose address a peer is about to release is bound as soon as it i
   first.registry.addSession(next)
   first.registry.bind(next, spec)
   await eventually(() => third.registry.session('ac_1', 'ts_2') !== undefined, 'the third knows the session')
-  assert.equal(third.registry.find('http', 'a.example.com'), atThird)
+  assert.equal(third.registry.directory.atHost('http', 'a.example.com')?.current, atThird)
 
   third.registry.removeSession(holder, 'orderly')
 
   const served = () =>
-    [second, third].map(({ registry }) => registry.find('http', 'a.example.com')?.sessionId)
+    [second, third].map(
+      ({ registry }) => registry.directory.atHost('http', 'a.example.com')?.current?.sessionId,
+    )
   await eventually(() => served().join() === 'ts_2,ts_2', 'both have the new holder')
 })
 

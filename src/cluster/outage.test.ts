@@ -83,13 +83,15 @@ describe('three nodes lose no session and no route', { concurrency: true }, () =
       for (const name of NAMES) nodes.push(await startBoundNode(t, cluster, name))
       const missing = () =>
         nodes.flatMap(({ id, registry }) =>
-          NAMES.filter((name) => registry.find('http', `${name}.example.com`) === undefined).map(
-            (name) => `${name} at ${id}`,
-          ),
+          NAMES.filter(
+            (name) => registry.directory.atHost('http', `${name}.example.com`)?.current === undefined,
+          ).map((name) => `${name} at ${id}`),
         )
       await eventually(() => missing().length === 0, 'every node knows every tunnel')
       const tunnels = () =>
-        nodes.flatMap(({ registry }) => NAMES.map((name) => registry.find('http', `${name}.example.com`)))
+        nodes.flatMap(({ registry }) =>
+          NAMES.map((name) => registry.directory.atHost('http', `${name}.example.com`)?.current),
+        )
       const initialTunnels = tunnels()
 
       for (const lasting of [500, 2000])

@@ -56,7 +56,7 @@ async function connect(t: TestContext, platform: Platform, session?: AgentSessio
 async function startAgent(t: TestContext, { home, other }: { home: Platform; other: Platform }) {
   const first = await connect(t, home)
   const bound = await first.session.bind({ Proto: 'https', Opts: { Domain: HOST } })
-  await eventually(() => other.registry.find('https', HOST))
+  await eventually(() => other.registry.directory.atHost('https', HOST)?.current)
   const second = await connect(t, other, first.session)
   await eventuallyEqual(() => [home, other].map((node) => countLegs(node)), [2, 2])
   return { first, second, bound }
@@ -66,7 +66,7 @@ function countLegs({ registry }: Platform): number {
   return registry.sessionsOf('ac_1').flatMap((session) => registry.legsOf(session)).length
 }
 
-const openStream = (platform: Platform) => openClientStream(platform.registry, HOST)
+const openStream = (platform: Platform) => openClientStream(platform.registry.directory, HOST)
 
 /** Binds the same tunnel again in the agent's next session. */
 function rebind({ session }: TestLeg, { Id, Proto, Opts, Extra: { Token } }: BindResponse) {
@@ -117,7 +117,7 @@ test('the end of the session at its home, and a revoked credential, end the leg 
   ended.first.session.close()
 
   await eventually(() => ended.second.session.closed)
-  assert.equal(nodes.other.registry.find('https', HOST), undefined)
+  assert.equal(nodes.other.registry.directory.atHost('https', HOST)?.current, undefined)
   const revoked = await startAgent(t, nodes)
   nodes.other.registry.revokeCredential('cr_1', 'The credential was deleted.')
   await eventually(() => revoked.second.session.closed && revoked.first.session.closed)
@@ -176,8 +176,8 @@ test('a session without a leg to its home ends with the last one elsewhere', asy
 
   second.session.destroy()
 
-  await eventually(() => nodes.home.registry.find('https', HOST) === undefined)
-  await eventually(() => nodes.other.registry.find('https', HOST) === undefined)
+  await eventually(() => nodes.home.registry.directory.atHost('https', HOST)?.current === undefined)
+  await eventually(() => nodes.other.registry.directory.atHost('https', HOST)?.current === undefined)
   const stopped = nodes.home.events.filter(({ type }) => type === 'session_stopped')
   assert.equal(stopped.length, 1)
 })
@@ -197,28 +197,30 @@ test('a node without a leg serves over that of another one while the home is los
   await eventually(() =>
     third.registry.sessionsOf('ac_1').some((each) => third.registry.legsOf(each).length === 1),
   )
-  openClientStream(third.registry, HOST)
+  openClientStream(third.registry.directory, HOST)
 
   await eventually(() => second.streams.length === 1)
   second.session.destroy()
-  await eventually(() => third.registry.find('https', HOST) === undefined)
+  await eventually(() => third.registry.directory.atHost('https', HOST)?.current === undefined)
 })
 
 test('a session whose home is linked again keeps its leg, and loses the tunnels that ended meanwhile', async (t) => {
   const nodes = await startNodes(t)
   const { first, second } = await startAgent(t, nodes)
   const { Id } = await first.session.bind({ Proto: 'https', Opts: { Domain: 'other.adit.test' } })
-  await eventually(() => nodes.other.registry.find('https', 'other.adit.test'))
+  await eventually(() => nodes.other.registry.directory.atHost('https', 'other.adit.test')?.current)
 
   nodes.link.freeze()
   nodes.link.cut()
   await eventually(() => countLegs(nodes.other) === 1)
   await first.session.unbind(Id)
-  assert.ok(nodes.other.registry.find('https', 'other.adit.test'))
+  assert.ok(nodes.other.registry.directory.atHost('https', 'other.adit.test')?.current)
   nodes.link.thaw()
   nodes.link.cut()
 
-  await eventually(() => nodes.other.registry.find('https', 'other.adit.test') === undefined)
+  await eventually(
+    () => nodes.other.registry.directory.atHost('https', 'other.adit.test')?.current === undefined,
+  )
   await eventually(() => countLegs(nodes.other) === 2)
   openStream(nodes.other)
   await eventually(() => second.streams.length === 1)

@@ -13,15 +13,13 @@ import type { Outbound } from '../base/outbound/outbound.ts'
 import type { Logger } from '../base/process/log.ts'
 import { type Clock, systemClock } from '../base/values/clock.ts'
 import { type IpData, NO_IP_DATA } from '../policy/index.ts'
-import type { CompileSelectors } from './resolve/cluster-services.ts'
-import { createEdgeTable } from './resolve/create-routing.ts'
 import type { EdgeTable } from './compile/edge-table.ts'
 import { type Core, NO_SERVICES, type RespondReadiness } from './contracts/core.ts'
 import { HELD_BODY_LIMITS } from './contracts/held-body.ts'
 import { defaultLimits, type LimitSettings, toTickLimits } from './contracts/limits.ts'
 import type { Observer } from './contracts/observe.ts'
 import { type EdgeFollower, edgeKinds } from './contracts/snapshot.ts'
-import { EMPTY_TABLE, type HttpEntry, type RoutingTable } from './contracts/table.ts'
+import { EMPTY_TABLE, type HttpEntry } from './contracts/table.ts'
 import { TlsPolicies, type TlsPolicy } from './contracts/tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from './contracts/tunnels.ts'
 import { BindingHandshake } from './kubernetes/binding-handshake.ts'
@@ -29,6 +27,9 @@ import { createHttpListener } from './listeners/http.ts'
 import { type PortRange, TcpPorts } from './listeners/tcp-ports.ts'
 import { createTlsListener } from './listeners/tls.ts'
 import type { CertificateLookup, SharedTickets } from './listeners/tls-terminator.ts'
+import { type ApiUpstream, createApiEntry } from './resolve/api-host.ts'
+import type { CompileSelectors } from './resolve/cluster-services.ts'
+import { createRouting } from './resolve/create-routing.ts'
 import { OWN_BODY_LIMITS } from './response/own-body.ts'
 import { createBodyReplacer } from './services/body-replacer.ts'
 import { createKeySets } from './services/key-sets.ts'
@@ -40,7 +41,6 @@ import { createSnsKeys } from './services/sns-keys.ts'
 import type { ExchangedCounts } from './stats/shared-counts.ts'
 import { Traffic } from './stats/traffic.ts'
 import { HISTORY_INTERVAL_MS, TrafficHistory, type TrafficHistoryView } from './stats/traffic-history.ts'
-import { type ApiUpstream, createApiEntry } from './resolve/api-host.ts'
 
 /** The address of a listener; port 0 means any free port. */
 export interface EdgeListenAddress {
@@ -188,7 +188,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     bodyReplacer: createBodyReplacer(),
     takeRateLease: dependencies.takeRateLease,
   }
-  const edgeTable = createEdgeTable({
+  const routing = createRouting({
     core,
     tunnels,
     policies,
@@ -197,10 +197,11 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     dial,
     sharesCounts: config.sharesCounts ?? false,
     compileSelectors: bindingIngress?.compileSelectors ?? (() => () => false),
+    platformHosts: createPlatformHosts(core, policies, dependencies),
   })
-  core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
-  core.findErrorPage = edgeTable.findErrorPage
-  const { clusterServices } = edgeTable
+  const { clusterServices, edges } = routing
+  core.table = routing.routes
+  core.findErrorPage = routing.findErrorPage
   core.services = clusterServices
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
@@ -248,7 +249,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     )
     ports.close()
     clearInterval(sampler)
-    edgeTable.stop()
+    routing.stop()
     for (const reader of Object.values(proxyProtocol)) reader?.close()
     fanOut([...core.connections], (connection) => connection.drain(), onError)
     await waitForConnections(core, drainMs)
@@ -262,9 +263,9 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     addresses,
     ports,
     kinds: edgeKinds,
-    follower: edgeTable.table,
-    scopes: edgeTable.table,
-    sharedCounts: edgeTable.counts,
+    follower: edges,
+    scopes: edges,
+    sharedCounts: routing.counts,
     traffic: {
       totals: (accountId) => core.traffic.totals(accountId),
       countries: (accountId) => core.traffic.countries(accountId),
@@ -279,8 +280,8 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   }
 }
 
-/** The entries of the platform's own hosts. */
-function createPlatformEntries(
+/** The platform's own hosts. */
+function createPlatformHosts(
   core: Core,
   policies: TlsPolicies,
   { loginHost, apiHosts = new Map() }: Pick<EdgeDependencies, 'loginHost' | 'apiHosts'>,
@@ -290,19 +291,6 @@ function createPlatformEntries(
   if (loginHost !== undefined) entries.set(loginHost.name, loginHost.entry(policy))
   for (const [name, api] of apiHosts) entries.set(name, createApiEntry(core, policy, name, api))
   return entries
-}
-
-/** Adds the platform's own hosts to the routing table; plain HTTP is redirected to https. */
-function withPlatformHosts(table: RoutingTable, entries: ReadonlyMap<string, HttpEntry>): RoutingTable {
-  const redirects = new Map(
-    [...entries].map(([name, entry]) => [name, { ...entry, policy: undefined, redirectToHttps: true }]),
-  )
-  return {
-    http: (scheme, name) => (scheme === 'https' ? entries : redirects).get(name) ?? table.http(scheme, name),
-    tls: (name) => entries.get(name) ?? table.tls(name),
-    tcp: (port) => table.tcp(port),
-    route: (id) => table.route(id),
-  }
 }
 
 /** Waits until every connection has closed, or the timeout has passed. */

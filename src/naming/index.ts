@@ -1,8 +1,8 @@
 /**
  * Who owns which public name: claims of online tunnels in the database (leases with fences), reservations, the
  * platform's own names and public suffixes. Begin with `claims.ts`; `reservations.ts` answers look-ups,
- * `availability.ts` decides whether a tunnel may have a name, `overlap.ts` whether an account may own one, and `name-
- * watch.ts` evicts tunnels whose name came to belong to others.
+ * `availability.ts` decides whether a tunnel may have a name, `overlap.ts` whether an account may own one, and
+ * `name-watch.ts` evicts tunnels whose name came to belong to others.
  */
 export {
   bindingOf,

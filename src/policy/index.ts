@@ -1,8 +1,9 @@
 /**
- * The language of traffic policies. Begin with `validate.ts`: a text becomes phases and rules (`document.ts`), whose actions
- * (`actions/`, one declaration each) read their configuration (`config.ts`) with `${}` compiled (`template.ts`). Expressions
- * (`src/cel`) read `variables/` and call `functions/`, both through an `Activation`. `evaluate.ts` runs rules. `ip-data/` reads the
- * files that facts about addresses come from. What actions do to traffic is in `src/edge/policy`.
+ * The language of traffic policies. Begin with `validate.ts`: a text becomes phases and rules (`document.ts`), whose
+ * actions (`actions/`, one declaration each) read their configuration (`config.ts`) with `${}` compiled (`template.ts`).
+ * Expressions (`src/cel`) read `variables/` and call `functions/`, both through an `Activation`. `evaluate.ts` runs
+ * rules. `ip-data/` reads the files that facts about addresses come from. What actions do to traffic is in
+ * `src/edge/policy`.
  */
 
 export type { ConfigOf } from './actions/define.ts'

@@ -1,8 +1,8 @@
 /**
  * What agent and server say to each other, with docs/protocol.md as its specification. It knows nothing of tunnels,
- * accounts or sockets beyond a `Duplex`. Begin with `mux/mux-session.ts` and `mux/mux-stream.ts`, then `mux/stream-
- * type.ts` and `mux/rpc.ts`; `agent-session.ts` and `served-session.ts` are the two ends, `messages.ts` the message
- * shapes, `errors.ts` the errors.
+ * accounts or sockets beyond a `Duplex`. Begin with `mux/mux-session.ts` and `mux/mux-stream.ts`, then
+ * `mux/stream-type.ts` and `mux/rpc.ts`; `agent-session.ts` and `served-session.ts` are the two ends, `messages.ts` the
+ * message shapes, `errors.ts` the errors.
  */
 export {
   type AgentCommand,

@@ -2,8 +2,8 @@
  * Connections of agents and SSH clients come in; tunnels come out. `tunnel.ts` is what the edge sees. `registry/` owns
  * which tunnel is bound at which public address, `gateway/` accepts and authenticates agents, `session/` is one of them
  * with its legs and streams, `bind/` turns bind requests into tunnels, and `ssh/` is the gateway of SSH clients, which
- * ends in the same registry. Begin with `tunnel.ts`, then `registry/registry.ts`, `bind/bind.ts` and `gateway/live-
- * agent-session.ts`.
+ * ends in the same registry. Begin with `tunnel.ts`, then `registry/registry.ts`, `bind/bind.ts` and
+ * `gateway/live-agent-session.ts`.
  */
 export { ConnectionLost, DIAL_FAILURE_FIELD, type DialFailure, dialFailures } from '../protocol/index.ts'
 export { Binder } from './bind/bind.ts'
@@ -37,4 +37,5 @@ export {
   type TunnelAddress,
   TunnelBusy,
   type TunnelLookup,
+  type TunnelPool,
 } from './tunnel.ts'

@@ -71,7 +71,7 @@ async function request(tunnel: Tunnel, path = '/', client: Partial<ClientInfo> =
 }
 
 function tunnelAt(platform: Platform, proto: 'http' | 'https' | 'tls', host: string): Tunnel {
-  const tunnel = platform.registry.find(proto, host)
+  const tunnel = platform.registry.directory.atHost(proto, host)?.current
   assert.ok(tunnel, `no ${proto} tunnel at ${host}`)
   return tunnel
 }
@@ -106,14 +106,17 @@ test('the one-call form works too, as an http listener on a requested name', asy
   })
   const answer = await request(tunnelAt(platform, 'http', 'app.adit.test'), '/b', { proto: 'http' })
   const [live] = platform.registry.sessionsOf('ac_1')
-  const tunnel = platform.registry.find('http', 'app.adit.test')!
+  const tunnel = platform.registry.directory.atHost('http', 'app.adit.test')!.current
   await listener.close()
 
   assert.equal(listener.url(), 'http://app.adit.test')
   assert.match(answer, /hello \/b$/)
   assert.deepEqual([live!.metadata, tunnel.metadata], ['of the session', 'of the tunnel'])
   assert.equal(live!.agentVersion, '1.7.0')
-  await eventually(() => platform.registry.find('http', 'app.adit.test') === undefined, 'the unbind')
+  await eventually(
+    () => platform.registry.directory.atHost('http', 'app.adit.test')?.current === undefined,
+    'the unbind',
+  )
 })
 
 test('a tcp listener carries bytes and half-closes both ways', async (t) => {
@@ -121,7 +124,12 @@ test('a tcp listener carries bytes and half-closes both ways', async (t) => {
   const session = await connectSdk(platform)
   const listener = await session.tcpEndpoint().listenAndForward(`tcp://${await serveTcp(t, echo)}`)
 
-  const probe = new Probe(platform.registry.takeTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
+  const probe = new Probe(
+    platform.registry.directory
+      .atPort(20_000)!
+      .next()
+      .open({ ...endpoint, proto: 'tcp' }),
+  )
   probe.stream.write(Buffer.from('ping'))
   await probe.until((p) => p.received === 4, 'the echo')
   probe.stream.end()
@@ -173,7 +181,7 @@ test('a labelled listener is found by its labels and serves an edge', async (t) 
     .metadata('m')
     .listenAndForward(await serveHttp(t, hello))
 
-  const [tunnel] = platform.registry.findLabelled('ac_1', { edge: 'edghts_1' })
+  const [tunnel] = platform.registry.directory.findLabelled('ac_1', { edge: 'edghts_1' })
 
   assert.equal(listener.url(), null)
   assert.deepEqual(tunnel!.address.labels, { edge: 'edghts_1', zone: 'a' })
@@ -238,7 +246,12 @@ for (const version of [1, 2] as const) {
     const address = await serveTcp(t, (socket) => socket.on('data', (chunk: Buffer) => seen.push(chunk)))
     await session.tcpEndpoint().proxyProto(String(version)).listenAndForward(`tcp://${address}`)
 
-    const probe = new Probe(platform.registry.takeTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
+    const probe = new Probe(
+      platform.registry.directory
+        .atPort(20_000)!
+        .next()
+        .open({ ...endpoint, proto: 'tcp' }),
+    )
     probe.stream.write(Buffer.from('payload'))
     await eventually(() => Buffer.concat(seen).includes('payload'), 'the payload upstream')
 
@@ -256,7 +269,12 @@ test('five megabytes pass unharmed in both directions at once', async (t) => {
   await session.tcpEndpoint().listenAndForward(`tcp://${await serveTcp(t, echo)}`)
   const bytes = randomBytes(5_000_000)
 
-  const probe = new Probe(platform.registry.takeTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
+  const probe = new Probe(
+    platform.registry.directory
+      .atPort(20_000)!
+      .next()
+      .open({ ...endpoint, proto: 'tcp' }),
+  )
   for (let offset = 0; offset < bytes.length; offset += 60_000) {
     const { drains } = probe
     if (!probe.stream.write(bytes.subarray(offset, offset + 60_000)))
@@ -322,7 +340,7 @@ test('an upstream that refuses connections is a 502 for HTTP clients and a close
   await session.tcpEndpoint().listenAndForward('tcp://127.0.0.1:1')
 
   const answer = await request(tunnelAt(platform, 'https', 'a.adit.test'))
-  const raw = await request(platform.registry.takeTcp(20_000)!, '/', { proto: 'tcp' })
+  const raw = await request(platform.registry.directory.atPort(20_000)!.next(), '/', { proto: 'tcp' })
 
   assert.match(answer, /^HTTP\/1\.1 502 /)
   assert.equal(raw, '')
@@ -340,7 +358,12 @@ test('a client that disconnects frees the upstream connection', async (t) => {
     socket.resume()
   })
   await session.tcpEndpoint().listenAndForward(`tcp://${address}`)
-  const probe = new Probe(platform.registry.takeTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
+  const probe = new Probe(
+    platform.registry.directory
+      .atPort(20_000)!
+      .next()
+      .open({ ...endpoint, proto: 'tcp' }),
+  )
   probe.stream.write(Buffer.from('half a request'))
 
   probe.stream.reset()
@@ -386,7 +409,7 @@ test('a session closed by the application goes silent and is detected by the hea
   await session.close()
   await eventually(() => platform.registry.sessionsOf('ac_1').length === 0, 'the end of the session')
 
-  assert.equal(platform.registry.find('https', 'a.adit.test'), undefined)
+  assert.equal(platform.registry.directory.atHost('https', 'a.adit.test')?.current, undefined)
 })
 
 test('commands reach an application that handles them; another reports why not', async (t) => {
@@ -428,16 +451,23 @@ test('a cut connection reconnects with the same names', async (t) => {
 
   relay.cut()
   await eventually(() => {
-    const now = platform.registry.find('https', host)
-    return now !== undefined && now !== firstTunnel && platform.registry.findLabelled('ac_1', {}).length === 1
+    const now = platform.registry.directory.atHost('https', host)?.current
+    return (
+      now !== undefined &&
+      now !== firstTunnel &&
+      platform.registry.directory.findLabelled('ac_1', {}).length === 1
+    )
   }, 'the return')
-  await eventually(() => platform.registry.takeTcp(20_000) !== undefined, 'the return of the port')
+  await eventually(
+    () => platform.registry.directory.atPort(20_000)?.next() !== undefined,
+    'the return of the port',
+  )
 
   assert.match(await request(tunnelAt(platform, 'https', host), '/again'), /hello \/again$/)
   assert.equal(tcp.url(), 'tcp://tcp.adit.test:20000')
   assert.equal(platform.registry.sessionsOf('ac_1').length, 1)
   assert.equal(
-    (await request(platform.registry.findLabelled('ac_1', { app: 'web' })[0]!)).endsWith('hello /'),
+    (await request(platform.registry.directory.findLabelled('ac_1', { app: 'web' })[0]!)).endsWith('hello /'),
     true,
   )
 })
@@ -455,7 +485,7 @@ test('after a server restart agents reconnect with their names', async (t) => {
   await eventually(() => second.registry.tunnelsOf('ac_1').length === 2, 'the return', 10_000)
 
   assert.match(await request(tunnelAt(second, 'https', host), '/new'), /hello \/new$/)
-  assert.notEqual(second.registry.takeTcp(20_000), undefined)
+  assert.notEqual(second.registry.directory.atPort(20_000)?.next(), undefined)
 })
 
 test('one forbidden tunnel does not keep an agent’s other tunnels from resuming', async (t) => {
@@ -473,9 +503,11 @@ test('one forbidden tunnel does not keep an agent’s other tunnels from resumin
   await eventually(() => {
     const [now] = platform.registry.sessionsOf('ac_1')
     return (
-      now !== undefined && now !== live && platform.registry.find('https', 'good.adit.test') !== undefined
+      now !== undefined &&
+      now !== live &&
+      platform.registry.directory.atHost('https', 'good.adit.test')?.current !== undefined
     )
   }, 'the return of the good one')
 
-  assert.equal(platform.registry.find('https', 'bad.adit.test'), undefined)
+  assert.equal(platform.registry.directory.atHost('https', 'bad.adit.test')?.current, undefined)
 })

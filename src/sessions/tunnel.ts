@@ -81,20 +81,24 @@ export class NoUpstream extends Error {
 /** The address of an internal endpoint, without its account. */
 export type InternalAddress = Pick<EndpointAddress, 'proto' | 'host' | 'port'>
 
+/** The tunnels bound at one address: one, or several pooled ones that take turns by weight. */
+export interface TunnelPool {
+  /** The tunnel whose turn it is. */
+  readonly current: Tunnel
+  /** The same for one request or raw connection: the next one gets another tunnel of the pool. */
+  next(): Tunnel
+}
+
 /** Tunnel lookup for the edge; every call is a map lookup. */
 export interface TunnelLookup {
-  /** The tunnel for this host name: the exact name, else the most specific wildcard; of a pool, the one whose turn it is by weight. */
-  find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined
-  /** The same for one request or raw connection: the next one gets another tunnel of the pool. */
-  take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined
-  /** The tunnel for one connection to this public TCP port; pooled tunnels take turns by weight. */
-  takeTcp(port: number): Tunnel | undefined
-  /** The account's tunnel for one request to this internal address; names match as in `find`. */
-  takeInternal(accountId: string, address: InternalAddress): Tunnel | undefined
-  /** The account's tunnel for a service in its Kubernetes clusters: the one whose turn it is. */
-  findBound(accountId: string, address: InternalAddress): Tunnel | undefined
-  /** The same for one request or raw connection to it. */
-  takeBound(accountId: string, address: InternalAddress): Tunnel | undefined
+  /** The tunnels at this host name: those of the exact name, else of the most specific wildcard. */
+  atHost(proto: 'http' | 'https' | 'tls', host: string): TunnelPool | undefined
+  /** The tunnels at this public TCP port. */
+  atPort(port: number): TunnelPool | undefined
+  /** The account's tunnels at this internal address; names match as in `atHost`. */
+  atInternal(accountId: string, address: InternalAddress): TunnelPool | undefined
+  /** The account's tunnels for a service in its Kubernetes clusters. */
+  atBound(accountId: string, address: InternalAddress): TunnelPool | undefined
   /** The tunnels that share the address of this one, itself included; the heaviest first. */
   poolOf(tunnel: Tunnel): readonly Tunnel[]
   /** The account's tunnels whose labels include the selector; the same array until a labelled tunnel changes. */

@@ -16,7 +16,10 @@ test('a stopped client loses its name after the silence limit', { skip }, async 
   await readUrl(client)
 
   client.process.kill('SIGSTOP')
-  await eventually(() => registry.find('http', 'mine.adit.test') === undefined, 'the name is free')
+  await eventually(
+    () => registry.directory.atHost('http', 'mine.adit.test')?.current === undefined,
+    'the name is free',
+  )
 })
 
 test('a blackholed link releases the name as well', { skip }, async (t) => {
@@ -42,7 +45,10 @@ test('a blackholed link releases the name as well', { skip }, async (t) => {
     socket.unpipe()
     socket.pause()
   }
-  await eventually(() => registry.find('http', 'mine.adit.test') === undefined, 'the name is free')
+  await eventually(
+    () => registry.directory.atHost('http', 'mine.adit.test')?.current === undefined,
+    'the name is free',
+  )
 
   assert.equal(registry.sessionsOf('ac_1').length, 0)
 })
@@ -106,7 +112,7 @@ test('stopping the gateway disconnects clients with the reason', { skip }, async
 
   assert.equal(await client.waitForExit(), 1)
   assert.match(client.output(), /The server is shutting down/)
-  assert.equal(registry.find('http', 'mine.adit.test'), undefined)
+  assert.equal(registry.directory.atHost('http', 'mine.adit.test')?.current, undefined)
 })
 
 test('clients that have not been accepted when the gateway stops are ended in order', async (t) => {

@@ -22,7 +22,7 @@ test('a download from an SSH client behind a long link gets a window that fits t
   await readUrl(client)
   const { free } = windows
 
-  const channel = registry.find('http', 'mine.adit.test')!.open({
+  const channel = registry.directory.atHost('http', 'mine.adit.test')!.current.open({
     clientAddress: '192.0.2.1:1',
     serverAddress: '192.0.2.2:80',
     proto: 'http',

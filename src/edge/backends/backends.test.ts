@@ -19,6 +19,8 @@ import {
   TunnelGroupBackend,
   WeightedBackend,
 } from '../../resources/index.ts'
+import type { EdgeTable } from '../compile/edge-table.ts'
+import type { HttpEntry } from '../contracts/table.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttps } from '../testing/client.ts'
 import { HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
@@ -187,15 +189,8 @@ test('weights hold within two percent over 10,000 requests, and weight 0 gets no
 })
 
 /** The compiled entry of the test's host. */
-function compiledEntry(edge: HttpsEdgeHarness['edge']) {
-  const table = edge.follower as unknown as {
-    http(
-      scheme: 'https',
-      host: string,
-    ): { routeFor(path: string): { backend(exchange: never, failedTargets: readonly never[]): unknown } }
-  }
-  return table.http('https', 'shop.adit.localhost')
-}
+const compiledEntry = ({ follower }: HttpsEdgeHarness['edge']) =>
+  (follower as EdgeTable).named('shop.adit.localhost')!.entry as HttpEntry
 
 test('an offline child is skipped and gets its share again once it is back', async (t) => {
   const { config, routeId, tunnels, sendRequest } = await startHarness(t)

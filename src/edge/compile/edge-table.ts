@@ -2,8 +2,7 @@ import { fanOut } from '../../base/limits/fan-out.ts'
 import { NameIndex } from '../../base/values/name-index.ts'
 import { IpPolicy } from '../../resources/index.ts'
 import type { EdgeChange, EdgeFollower, EdgeLoad, Snapshot } from '../contracts/snapshot.ts'
-import type { EntryCounters, HttpEntry, HttpRoute, RawEntry, RoutingTable } from '../contracts/table.ts'
-import type { Tunnel, TunnelLookup } from '../contracts/tunnels.ts'
+import type { EntryCounters, HttpRoute } from '../contracts/table.ts'
 import type { BrokenScope, CompilerParts } from './context.ts'
 import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge, denyEdge } from './edge.ts'
 import type { EndpointConfigurations } from './endpoint-configurations.ts'
@@ -16,9 +15,6 @@ const COMPILE_SLICE_MS = 10
 
 /** What the table needs besides the snapshot. */
 export interface EdgeTableDependencies extends Omit<CompilerParts, 'snapshot'> {
-  readonly tunnels: TunnelLookup
-  /** Agents' endpoints, consulted where no edge matches. */
-  readonly endpoints: RoutingTable
   readonly configurations: Pick<EndpointConfigurations, 'applyChanges' | 'ports'>
   /** Called with the ports that TCP edges and configurations serve whenever they may have changed. */
   onPortsChanged(ports: ReadonlySet<number>): void
@@ -38,11 +34,11 @@ export interface ScopeCounts extends ScopeCounters {
 }
 
 /**
- * The compiled configuration, kept in step with the store. Compiled entries are immutable: a change replaces the
+ * The compiled edges, kept in step with the store. Compiled entries are immutable: a change replaces the
  * entries it affects and leaves all others, and connections and requests in flight finish on the entry they started
  * with.
  */
-export class EdgeTable implements RoutingTable, EdgeFollower {
+export class EdgeTable implements EdgeFollower {
   readonly #parts: CompilerParts & EdgeTableDependencies
   readonly #snapshot: Snapshot
   readonly #compiled = new Map<string, CompiledEdge>()
@@ -62,39 +58,24 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
     this.#parts = { ...parts, snapshot }
   }
 
-  http(scheme: 'http' | 'https', host: string): HttpEntry | undefined {
-    const { endpoints, tunnels } = this.#parts
-    const edge = this.#names.getExact(host)
-    if (edge !== undefined) return selectHttpEntry(edge, scheme)
-    const wildcard = this.#names.matchWildcard(host)
-    if (wildcard === undefined) return endpoints.http(scheme, host)
-    const tunnel =
-      scheme === 'https'
-        ? tunnels.find('https', host)
-        : (tunnels.find('http', host) ?? tunnels.find('https', host))
-    return isMoreSpecific(tunnel, wildcard.domain)
-      ? endpoints.http(scheme, host)
-      : selectHttpEntry(wildcard.value, scheme)
+  /** The edge of exactly this name. */
+  named(host: string): CompiledEdge | undefined {
+    return this.#names.getExact(host)
   }
 
-  tls(serverName: string): HttpEntry | RawEntry | undefined {
-    const { endpoints, tunnels } = this.#parts
-    const edge = this.#names.getExact(serverName)
-    if (edge !== undefined) return edge.entry
-    const wildcard = this.#names.matchWildcard(serverName)
-    if (wildcard === undefined) return endpoints.tls(serverName)
-    const tunnel = tunnels.find('https', serverName) ?? tunnels.find('tls', serverName)
-    return isMoreSpecific(tunnel, wildcard.domain) ? endpoints.tls(serverName) : wildcard.value.entry
+  /** The edge of the longest wildcard that covers this name, with the domain below which it does. */
+  covering(host: string): { readonly domain: string; readonly value: CompiledEdge } | undefined {
+    return this.#names.matchWildcard(host)
   }
 
-  tcp(port: number): RawEntry | undefined {
-    const edge = this.#ports.get(port)
-    return edge === undefined ? this.#parts.endpoints.tcp(port) : (edge.entry as RawEntry)
+  atPort(port: number): CompiledEdge | undefined {
+    return this.#ports.get(port)
   }
 
-  route(id: string): HttpRoute | undefined {
+  /** The route with this id. */
+  routeWith(id: string): HttpRoute | undefined {
     const edgeId = this.#snapshot.routes.get(id)?.edge_id
-    if (edgeId === undefined) return this.#parts.endpoints.route(id)
+    if (edgeId === undefined) return undefined
     return this.#compiled.get(edgeId)?.routes.find((route) => route.id === id)
   }
 
@@ -307,22 +288,4 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
     if (dependents === edgeId) this.#dependents.delete(id)
     else if (typeof dependents === 'object') dependents.delete(edgeId)
   }
-}
-
-/** A TLS edge does not serve HTTP under its names. */
-function selectHttpEntry(
-  { entry, plainHttpEntry }: CompiledEdge,
-  scheme: 'http' | 'https',
-): HttpEntry | undefined {
-  if (scheme === 'http') return plainHttpEntry
-  return entry.kind === 'http' ? entry : undefined
-}
-
-/**
- * Whether an agent serves the exact name or a more specific wildcard than the edge. At equal specificity the edge wins.
- */
-function isMoreSpecific(tunnel: Tunnel | undefined, domain: string): boolean {
-  if (tunnel?.address.proto === undefined) return false
-  const name = tunnel.address.host
-  return !name.startsWith('*.') || name.length - 2 > domain.length
 }

@@ -26,8 +26,6 @@ export interface CompiledEdge {
   readonly names: readonly string[]
   readonly ports: readonly number[]
   readonly entry: HttpEntry | RawEntry
-  /** What plain HTTP requests to these names get. */
-  readonly plainHttpEntry: HttpEntry | undefined
   /** The compiled routes of an HTTPS edge. */
   readonly routes: readonly HttpRoute[]
   /** Routes or edges with counters, for the metrics. */
@@ -48,7 +46,6 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
     names,
     ports: [],
     entry,
-    plainHttpEntry: { ...entry, policy: undefined, redirectToHttps: true },
     routes,
     scopes: routes,
     brokenScopes: context.brokenScopes,
@@ -81,10 +78,10 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
  * answers in its place (P36).
  */
 export function denyEdge(previous: CompiledEdge, error: unknown): CompiledEdge {
-  const { entry, plainHttpEntry, names, ports } = previous
+  const { entry, names, ports } = previous
   const { module, message } = new ModuleBuildError('configuration', error)
   const brokenScopes: BrokenScope[] = [{ scopeId: entry.id, module, reason: message }]
-  const denied = { names, ports, plainHttpEntry, routes: [], brokenScopes, dependencies: new Set<string>() }
+  const denied = { names, ports, routes: [], brokenScopes, dependencies: new Set<string>() }
   if (entry.kind === 'raw') {
     const deniedEntry: RawEntry = { ...entry, policy: undefined, admission: [denyAll(module)] }
     return { ...denied, entry: deniedEntry, scopes: [deniedEntry] }
@@ -129,7 +126,6 @@ function toRawEdge(
   return {
     ...addresses,
     entry,
-    plainHttpEntry: undefined,
     routes: [],
     scopes: [entry],
     brokenScopes,

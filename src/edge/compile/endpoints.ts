@@ -37,7 +37,6 @@ export class CompiledEndpoints {
   readonly #compileModules: EndpointParts['compileModules']
   readonly #http: CompiledEntries<HttpEntry>
   readonly #raw: CompiledEntries<RawEntry>
-  readonly #redirects: CompiledEntries<HttpEntry>
   readonly #targets = new WeakMap<Tunnel, TunnelTarget>()
 
   constructor({ core, budgets, policies, tunnels, configurations, compileModules }: EndpointParts) {
@@ -48,21 +47,11 @@ export class CompiledEndpoints {
     this.#compileModules = compileModules
     this.#http = new CompiledEntries(configurations)
     this.#raw = new CompiledEntries(configurations)
-    this.#redirects = new CompiledEntries(configurations)
   }
 
   /** The endpoint of an http or https tunnel. */
   http(tunnel: Tunnel): HttpEntry {
     return this.#http.getOrCompile(tunnel, (...parts) => this.#compileHttp(tunnel, ...parts))
-  }
-
-  /** What plain HTTP requests get where only https is served. */
-  redirect(tunnel: Tunnel): HttpEntry {
-    return this.#redirects.getOrCompile(tunnel, () => ({
-      ...this.http(tunnel),
-      policy: undefined,
-      redirectToHttps: true,
-    }))
   }
 
   /** The endpoint of a tcp or tls tunnel. */

@@ -9,6 +9,7 @@ export type {
   PublicPorts,
   Tunnel,
   TunnelLookup,
+  TunnelPool,
 } from '../../sessions/index.ts'
 export { NoUpstream, TunnelBusy } from '../../sessions/index.ts'
 

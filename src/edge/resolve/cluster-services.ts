@@ -1,11 +1,11 @@
 import type { KubernetesOperator } from '../../resources/index.ts'
+import type { CompiledEndpoints } from '../compile/endpoints.ts'
 import type { UpstreamTarget } from '../contracts/backend.ts'
 import type { ClusterService } from '../contracts/connection.ts'
 import type { ServiceLookup } from '../contracts/core.ts'
 import type { OwnedRecord, Snapshot } from '../contracts/snapshot.ts'
 import type { HttpEntry, RawEntry } from '../contracts/table.ts'
 import type { Tunnel, TunnelLookup } from '../contracts/tunnels.ts'
-import type { CompiledEndpoints } from '../compile/endpoints.ts'
 
 /** Compiles the selectors of an operator: whether one of them is true for the endpoint of a tunnel. */
 export type CompileSelectors = (selectors: readonly string[]) => SelectsTunnel
@@ -19,7 +19,7 @@ const FEATURE = 'bindings'
 /** What the services are looked up in. */
 export interface ClusterServiceParts {
   readonly snapshot: Snapshot
-  readonly tunnels: Pick<TunnelLookup, 'findBound' | 'takeBound' | 'poolOf'>
+  readonly tunnels: Pick<TunnelLookup, 'atBound' | 'poolOf'>
   readonly endpoints: CompiledEndpoints
   readonly compileSelectors: CompileSelectors
 }
@@ -44,29 +44,30 @@ export class ClusterServices implements ServiceLookup {
   }
 
   find(service: ClusterService): HttpEntry | RawEntry | undefined {
-    return this.#select(service, 'findBound')
+    return this.#select(service, 'current')
   }
 
   take(service: ClusterService): HttpEntry | RawEntry | undefined {
-    return this.#select(service, 'takeBound')
+    return this.#select(service, 'next')
   }
 
   #select(
     { operatorId, proto, host, port }: ClusterService,
-    look: 'findBound' | 'takeBound',
+    turn: 'current' | 'next',
   ): HttpEntry | RawEntry | undefined {
     const operator = this.#parts.snapshot.operators.get(operatorId)
     if (operator === undefined || !isEnabled(operator)) return undefined
     const { tunnels, endpoints } = this.#parts
-    const next = () => tunnels[look](operator.accountId, { proto, host, port })
+    const bound = tunnels.atBound(operator.accountId, { proto, host, port })
+    if (bound === undefined) return undefined
+    const next = () => (turn === 'next' ? bound.next() : bound.current)
     let tunnel = next()
-    if (tunnel === undefined) return undefined
     const pool = tunnels.poolOf(tunnel)
     const selects = this.#selectorsOf(operator)
     const selected = pool.filter(selects)
     if (selected.length === 0) return undefined
     // The turns of members that are not selected are passed over.
-    for (let turns = pool.length; turns > 0 && !selected.includes(tunnel); turns--) tunnel = next() ?? tunnel
+    for (let turns = pool.length; turns > 0 && !selected.includes(tunnel); turns--) tunnel = next()
     const chosen = selected.includes(tunnel) ? tunnel : selected[0]!
     const entry = proto === 'http' ? endpoints.http(chosen) : endpoints.raw(chosen)
     return withoutTargets(entry, () =>

@@ -1,34 +1,33 @@
 /**
- * `compile` turns stored configuration and agents' options into the routing table. `snapshot.ts` holds the records,
- * `edge-table.ts` finds out which edges a change affects and recompiles them, `edge.ts` and `route.ts` compile one edge,
- * `endpoints.ts`, `endpoint-options.ts` and `endpoint-configurations.ts` compile agents' endpoints. The folder may use the
- * edge's contracts, `modules` and `backends`. `createEdgeTable` below wires it; begin with `edge-table.ts`.
+ * `resolve` answers who serves a host, a port, an internal address or the service of a cluster; begin with `route-resolver.ts`.
+ * `createRouting` wires it with what `compile` makes of the stored configuration.
  */
 
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
+import { CompiledBackends } from '../compile/backends.ts'
+import type { InternalEndpoints } from '../compile/context.ts'
+import { EdgeTable } from '../compile/edge-table.ts'
+import { EndpointConfigurations } from '../compile/endpoint-configurations.ts'
+import { compileEndpoint } from '../compile/endpoint-options.ts'
+import { CompiledEndpoints } from '../compile/endpoints.ts'
+import { CompiledIpPolicies } from '../compile/ip-policies.ts'
+import { PolicyStates } from '../compile/policy-states.ts'
+import { ScopedState } from '../compile/scoped-state.ts'
 import type { Core } from '../contracts/core.ts'
 import { DesiredPorts } from '../contracts/desired-ports.ts'
 import { Snapshot } from '../contracts/snapshot.ts'
+import type { HttpEntry, RoutingTable } from '../contracts/table.ts'
 import type { TlsPolicies } from '../contracts/tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../contracts/tunnels.ts'
 import { createErrorPageLookup, type FindErrorPage } from '../response/custom-error-page.ts'
 import type { EdgeServices } from '../services/services.ts'
 import { CountExchange, type ExchangedCounts } from '../stats/shared-counts.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
-import { CompiledBackends } from '../compile/backends.ts'
 import { ClusterServices, type CompileSelectors } from './cluster-services.ts'
-import type { InternalEndpoints } from '../compile/context.ts'
-import { EdgeTable } from '../compile/edge-table.ts'
-import { EndpointConfigurations } from '../compile/endpoint-configurations.ts'
-import { compileEndpoint } from '../compile/endpoint-options.ts'
-import { createEndpointTable } from './route-resolver.ts'
-import { CompiledEndpoints } from '../compile/endpoints.ts'
-import { CompiledIpPolicies } from '../compile/ip-policies.ts'
-import { PolicyStates } from '../compile/policy-states.ts'
-import { ScopedState } from '../compile/scoped-state.ts'
+import { RouteResolver } from './route-resolver.ts'
 
-/** What the table needs from the edge. */
-export interface TableDependencies {
+/** What routing needs from the edge. */
+export interface RoutingDependencies {
   readonly core: Core
   readonly tunnels: TunnelLookup
   readonly policies: TlsPolicies
@@ -38,11 +37,13 @@ export interface TableDependencies {
   /** Whether other processes are told what is counted here. */
   readonly sharesCounts: boolean
   readonly compileSelectors: CompileSelectors
+  readonly platformHosts: ReadonlyMap<string, HttpEntry>
 }
 
-/** Creates the routing table of all edges and endpoints. It stays empty until the store sends the configuration. */
-export function createEdgeTable(parts: TableDependencies): {
-  table: EdgeTable
+/** Creates the routing of all edges and endpoints. There are none until the store sends the configuration. */
+export function createRouting(parts: RoutingDependencies): {
+  routes: RoutingTable
+  edges: EdgeTable
   findErrorPage: FindErrorPage
   counts: ExchangedCounts
   clusterServices: ClusterServices
@@ -57,6 +58,7 @@ export function createEdgeTable(parts: TableDependencies): {
     dial,
     sharesCounts,
     compileSelectors,
+    platformHosts,
   } = parts
   const snapshot = new Snapshot()
   const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
@@ -66,12 +68,12 @@ export function createEdgeTable(parts: TableDependencies): {
   const scopedState = new ScopedState(exchange)
   const internalEndpoints: InternalEndpoints = {
     http(accountId, address) {
-      const tunnel = tunnels.takeInternal(accountId, address)
-      return tunnel && endpoints.http(tunnel).routeFor('/')
+      const pool = tunnels.atInternal(accountId, address)
+      return pool && endpoints.http(pool.next()).routeFor('/')
     },
     raw(accountId, address) {
-      const tunnel = tunnels.takeInternal(accountId, address)
-      return tunnel && endpoints.raw(tunnel)
+      const pool = tunnels.atInternal(accountId, address)
+      return pool && endpoints.raw(pool.next())
     },
   }
   const compilerParts = {
@@ -96,20 +98,19 @@ export function createEdgeTable(parts: TableDependencies): {
     compileModules: (tunnel, configuration) => compileEndpoint(tunnel, configuration, compilerParts),
   })
   const edgePorts = new DesiredPorts(ports, core.log)
-  const table = new EdgeTable(snapshot, {
+  const edges = new EdgeTable(snapshot, {
     ...compilerParts,
-    tunnels,
-    endpoints: createEndpointTable(tunnels, endpoints, configurations),
     configurations,
     onPortsChanged: (ports) => edgePorts.setDesired(ports),
   })
   return {
-    table,
+    routes: new RouteResolver({ platformHosts, edges, configurations, tunnels, endpoints }),
+    edges,
     findErrorPage: createErrorPageLookup(snapshot),
     clusterServices: new ClusterServices({ snapshot, tunnels, endpoints, compileSelectors }),
     counts: exchange,
     stop() {
-      table.stop()
+      edges.stop()
       edgePorts.stop()
     },
   }

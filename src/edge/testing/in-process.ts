@@ -1,16 +1,23 @@
 import { createServer } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
 import type { ResettableStream } from '../../base/io/streams/reset.ts'
-import { createEndpointTable } from '../resolve/route-resolver.ts'
 import { CompiledEndpoints } from '../compile/endpoints.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import type { Core } from '../contracts/core.ts'
 import { TlsPolicies } from '../contracts/tls-policy.ts'
 import { createDetachedCore } from '../detached-core.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
+import { RouteResolver } from '../resolve/route-resolver.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { type RecordedRequest, Recorder } from './recorder.ts'
 import { createLocalTunnel, TestTunnels } from './tunnels.ts'
+
+const noEdges = {
+  named: () => undefined,
+  covering: () => undefined,
+  atPort: () => undefined,
+  routeWith: () => undefined,
+}
 
 /** No reservation has an endpoint configuration. */
 const noConfigurations = {
@@ -41,15 +48,20 @@ export class InProcessEdge {
       configurations: noConfigurations,
       compileModules: () => ({ admission: [], steps: undefined, wrapBackend: undefined, tls: {} }),
     })
-    const table = createEndpointTable(this.tunnels, endpoints, noConfigurations)
-    core.table = {
-      ...table,
-      http: (scheme, host) => {
-        const entry = table.http(scheme, host)
-        if (entry !== undefined) this.routedRequests++
-        return entry
-      },
+    const resolver = new RouteResolver({
+      platformHosts: new Map(),
+      edges: noEdges,
+      configurations: noConfigurations,
+      tunnels: this.tunnels,
+      endpoints,
+    })
+    const resolve = resolver.http.bind(resolver)
+    resolver.http = (scheme, host) => {
+      const entry = resolve(scheme, host)
+      if (entry !== undefined) this.routedRequests++
+      return entry
     }
+    core.table = resolver
     this.#core = core
     for (const host of hosts) {
       this.tunnels.add(host, {

@@ -9,6 +9,7 @@ import type {
   InternalAddress,
   Tunnel,
   TunnelLookup,
+  TunnelPool,
 } from '../contracts/tunnels.ts'
 
 /** A tunnel to a local port that records the clients it was opened for. */
@@ -77,7 +78,11 @@ export class TestTunnels implements TunnelLookup {
     return this
   }
 
-  find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
+  atHost(proto: 'http' | 'https' | 'tls', host: string): TunnelPool | undefined {
+    return poolOf(this.#find(proto, host))
+  }
+
+  #find(proto: string, host: string): Tunnel | undefined {
     const exact = this.hosts.get(`${proto} ${host}`)
     if (exact !== undefined) return exact
     for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
@@ -87,30 +92,24 @@ export class TestTunnels implements TunnelLookup {
     return undefined
   }
 
-  take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
-    return this.find(proto, host)
+  atPort(port: number): TunnelPool | undefined {
+    return poolOf(this.ports.get(port))
   }
 
-  takeTcp(port: number): Tunnel | undefined {
-    return this.ports.get(port)
-  }
-
-  takeInternal(accountId: string, { proto, host, port }: InternalAddress): Tunnel | undefined {
-    return this.tunnels.find(
-      ({ address }) =>
-        address.internalTo === accountId &&
-        address.proto === proto &&
-        address.host === host &&
-        address.port === port,
+  atInternal(accountId: string, { proto, host, port }: InternalAddress): TunnelPool | undefined {
+    return poolOf(
+      this.tunnels.find(
+        ({ address }) =>
+          address.internalTo === accountId &&
+          address.proto === proto &&
+          address.host === host &&
+          address.port === port,
+      ),
     )
   }
 
-  findBound(accountId: string, address: InternalAddress): Tunnel | undefined {
-    return this.takeInternal(kubernetesScope(accountId), address)
-  }
-
-  takeBound(accountId: string, address: InternalAddress): Tunnel | undefined {
-    return this.findBound(accountId, address)
+  atBound(accountId: string, address: InternalAddress): TunnelPool | undefined {
+    return this.atInternal(kubernetesScope(accountId), address)
   }
 
   poolOf(tunnel: Tunnel): readonly Tunnel[] {
@@ -128,3 +127,6 @@ export class TestTunnels implements TunnelLookup {
     )
   }
 }
+
+const poolOf = (tunnel: Tunnel | undefined): TunnelPool | undefined =>
+  tunnel && { current: tunnel, next: () => tunnel }

@@ -37,7 +37,8 @@ export async function wireBackground(foundation: Foundation) {
     addresses: settings.publicIps,
     nameServers: nameServerNames(settings.domain),
     resolver: createResolver(settings.dnsResolver),
-    isBound: (name) => tunnels.find('https', name) !== undefined || tunnels.find('tls', name) !== undefined,
+    isBound: (name) =>
+      tunnels.atHost('https', name) !== undefined || tunnels.atHost('tls', name) !== undefined,
     jobs: hasRole('jobs'),
     ...(settings.acmeDirectory !== undefined && {
       acme: { directory: settings.acmeDirectory, email: settings.acmeEmail },

@@ -455,7 +455,7 @@ test('labels are bound when the ACL allows each of them', async (t) => {
   await assert.rejects(forbidden, { number: 399, message: /zone=a/ })
   await assert.rejects(agent.startTunnelWithLabel({ Labels: {} }), /at least one label/)
   await assert.rejects(agent.startTunnelWithLabel({ Labels: { app: '' } }), /name and a value/)
-  const [tunnel] = platform.registry.findLabelled('ac_1', { app: 'web' })
+  const [tunnel] = platform.registry.directory.findLabelled('ac_1', { app: 'web' })
   assert.equal(tunnel?.bindId, bound.Id)
   assert.equal(tunnel?.metadata, 'm')
 })

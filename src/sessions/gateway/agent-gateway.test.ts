@@ -341,7 +341,7 @@ test('an agent behind a dead link gets its name back at once, and the stale sess
   const heartbeat = { intervalMs: 300, toleranceMs: 700 }
   const old = await agentAt(t, platform, relay.port, { heartbeat })
   const bound = await old.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
-  const stale = platform.registry.find('https', 'a.adit.test')!
+  const stale = platform.registry.directory.atHost('https', 'a.adit.test')!.current
   relay.freeze()
 
   const identity = agentIdentity({
@@ -356,13 +356,13 @@ test('an agent behind a dead link gets its name back at once, and the stale sess
     Extra: { Token: bound.Extra.Token },
   })
 
-  const tunnel = platform.registry.find('https', 'a.adit.test')!
+  const tunnel = platform.registry.directory.atHost('https', 'a.adit.test')!.current
   assert.equal(again.URL, bound.URL)
   assert.equal(again.Id, bound.Id)
   assert.equal(back.authResponse.ClientId, old.authResponse.ClientId)
   assert.notEqual(tunnel.sessionId, stale.sessionId)
   await eventually(() => platform.registry.sessionsOf('ac_1').length === 1, 'the end of the stale session')
-  assert.equal(platform.registry.find('https', 'a.adit.test'), tunnel)
+  assert.equal(platform.registry.directory.atHost('https', 'a.adit.test')?.current, tunnel)
 })
 
 test('both sides detect a dead link', async (t) => {
@@ -513,7 +513,7 @@ test('deleting a credential ends its sessions with the reason', async (t) => {
   await eventually(() => ended !== undefined, 'the end at the agent')
 
   assert.match(ended!.message, /The credential was deleted/)
-  assert.equal(platform.registry.find('https', 'a.adit.test'), undefined)
+  assert.equal(platform.registry.directory.atHost('https', 'a.adit.test')?.current, undefined)
   assert.deepEqual(
     platform.events.map(({ type }) => type),
     [
@@ -564,8 +564,8 @@ test('a tunnel that new rules forbid is stopped; when its agent reconnects, its 
 
   assert.deepEqual(stopped, [bad.Id])
   assert.deepEqual([again.Id, again.URL], [bad.Id, bad.URL])
-  assert.equal(platform.registry.find('https', 'bad.adit.test'), undefined)
-  assert.notEqual(platform.registry.find('https', 'good.adit.test'), undefined)
+  assert.equal(platform.registry.directory.atHost('https', 'bad.adit.test')?.current, undefined)
+  assert.notEqual(platform.registry.directory.atHost('https', 'good.adit.test')?.current, undefined)
   await assert.rejects(agent.bind({ Proto: 'https', Opts: { Subdomain: 'bad' } }), { number: 316 })
   await agent.unbind(bad.Id)
 })
@@ -623,7 +623,7 @@ test('unbinding twice, or an unknown id, succeeds', async (t) => {
   await agent.unbind(bound.Id)
   await agent.unbind('never')
 
-  assert.equal(platform.registry.find('https', 'a.adit.test'), undefined)
+  assert.equal(platform.registry.directory.atHost('https', 'a.adit.test')?.current, undefined)
 })
 
 test('an agent patches the metadata of its own tunnels only', async (t) => {
@@ -645,7 +645,7 @@ test('an agent patches the metadata of its own tunnels only', async (t) => {
     PoolingWeight: 7,
   })
 
-  const tunnel = platform.registry.find('https', 'a.adit.test')!
+  const tunnel = platform.registry.directory.atHost('https', 'a.adit.test')!.current
   assert.deepEqual(
     [tunnel.name, tunnel.description, tunnel.metadata, tunnel.poolingEnabled, tunnel.poolingWeight],
     ['new', 'd', 'keep', true, 7],
@@ -661,7 +661,7 @@ test('an agent replaces and removes the traffic policy of a tunnel that stays bo
   const TrafficPolicy = 'on_http_request: [{actions: [{type: deny}]}]'
   const bound = await agent.bind({ Proto: 'https', Opts: { Subdomain: 'a', TrafficPolicy } })
   const TunnelId = bound.Extra.TunnelID
-  const tunnel = platform.registry.find('https', 'a.adit.test')!
+  const tunnel = platform.registry.directory.atHost('https', 'a.adit.test')!.current
 
   const policies = [tunnel.options.trafficPolicy]
   await agent.patchTunnelState({ TunnelId, TrafficPolicy: `${TrafficPolicy} ` })
@@ -673,7 +673,7 @@ test('an agent replaces and removes the traffic policy of a tunnel that stays bo
 
   assert.deepEqual(policies, [TrafficPolicy, `${TrafficPolicy} `, `${TrafficPolicy} `, undefined])
   assert.equal(tunnel.name, '')
-  assert.equal(platform.registry.find('https', 'a.adit.test'), tunnel)
+  assert.equal(platform.registry.directory.atHost('https', 'a.adit.test')?.current, tunnel)
 })
 
 test('a policy with the cookies of a foreign domain is rejected by a patch as by a bind', async (t) => {
@@ -688,7 +688,7 @@ test('a policy with the cookies of a foreign domain is rejected by a patch as by
   const Opts = { Domain: 'a.own.example' }
   const bound = await agent.bind({ Proto: 'https', Opts })
   const TunnelId = bound.Extra.TunnelID
-  const tunnel = platform.registry.find('https', 'a.own.example')!
+  const tunnel = platform.registry.directory.atHost('https', 'a.own.example')!.current
 
   await agent.patchTunnelState({ TunnelId, TrafficPolicy: policyWith('own.example') })
   for (const domain of ['other.example', 'b.own.example', 'unreserved.example']) {
@@ -748,8 +748,11 @@ test('a proxied stream carries its bind id and the client’s address', async (t
     passthroughTls: false,
   } as const
 
-  platform.registry.takeTcp(20_000)!.open({ ...client, proto: 'tcp', via: 'endpoint' })
-  const [tunnel] = platform.registry.findLabelled('ac_1', { app: 'web' })
+  platform.registry.directory
+    .atPort(20_000)!
+    .next()
+    .open({ ...client, proto: 'tcp', via: 'endpoint' })
+  const [tunnel] = platform.registry.directory.findLabelled('ac_1', { app: 'web' })
   tunnel!.open({ ...client, proto: 'https', via: 'https-edge' })
   tunnel!.open({ ...client, proto: 'tls', via: 'tls-edge', passthroughTls: true })
   tunnel!.open({ ...client, proto: 'tcp', via: 'tcp-edge' })

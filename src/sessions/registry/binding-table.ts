@@ -2,7 +2,7 @@ import { NameIndex } from '../../base/values/name-index.ts'
 import { type Turn, takeTurn } from '../../base/values/weighted-turns.ts'
 import type { EndpointAddress } from '../../naming/index.ts'
 import { LiveTunnel } from '../session/live-tunnel.ts'
-import type { InternalAddress, Tunnel } from '../tunnel.ts'
+import type { InternalAddress, Tunnel, TunnelPool } from '../tunnel.ts'
 
 /**
  * An address: `<host>/<listener>`, the name first so that wildcards are found by it, or `tcp/<port>`. An internal one is
@@ -25,10 +25,10 @@ interface TunnelTurn extends Turn {
 }
 
 /** The tunnels bound at one address: one, or several pooled ones, selected by weight. */
-class BindingEntry {
+class BindingEntry implements TunnelPool {
   #tunnels: readonly Tunnel[] = []
   #turns: readonly TunnelTurn[] = []
-  #current: TunnelTurn | undefined
+  #current!: TunnelTurn
 
   get tunnels(): readonly Tunnel[] {
     return this.#tunnels
@@ -42,18 +42,16 @@ class BindingEntry {
       weighted.length > 0
         ? weighted.map((tunnel) => ({ tunnel, weight: tunnel.poolingWeight, credit: 0 }))
         : tunnels.map((tunnel) => ({ tunnel, weight: 1, credit: 0 }))
-    this.#current = takeTurn(this.#turns)
+    if (tunnels.length > 0) this.#current = takeTurn(this.#turns)!
   }
 
-  /** The tunnel whose turn it is. */
-  get current(): Tunnel | undefined {
-    return this.#current?.tunnel
+  get current(): Tunnel {
+    return this.#current.tunnel
   }
 
-  /** The same, and the next one has its turn afterwards. */
-  take(): Tunnel | undefined {
-    const tunnel = this.current
-    this.#current = takeTurn(this.#turns)
+  next(): Tunnel {
+    const { tunnel } = this.#current
+    this.#current = takeTurn(this.#turns)!
     return tunnel
   }
 }
@@ -96,33 +94,21 @@ export class BindingTable {
     if (entry !== undefined) entry.tunnels = [...entry.tunnels]
   }
 
-  findByHost(listener: 'http' | 'https', host: string): Tunnel | undefined {
-    return this.#entryOf(listener, host)?.current
-  }
-
-  takeByHost(listener: 'http' | 'https', host: string): Tunnel | undefined {
-    return this.#entryOf(listener, host)?.take()
-  }
-
-  /** The tunnel at an address inside an account or in its Kubernetes clusters. */
-  findInternal(scope: string, address: InternalAddress): Tunnel | undefined {
-    return this.#find(internalKey(scope, address))?.current
-  }
-
-  takeInternal(scope: string, address: InternalAddress): Tunnel | undefined {
-    return this.#find(internalKey(scope, address))?.take()
-  }
-
-  takeByPort(port: number): Tunnel | undefined {
-    return this.#entries.getExact(`tcp/${port}`)?.take()
-  }
-
-  /** The exact name, else the most specific wildcard. */
-  #entryOf(listener: 'http' | 'https', host: string): BindingEntry | undefined {
+  /** The tunnels of the exact name, else of the most specific wildcard. */
+  atHost(listener: 'http' | 'https', host: string): TunnelPool | undefined {
     return this.#find(`${host}/${listener}`)
   }
 
-  #find(key: BindingKey): BindingEntry | undefined {
+  /** The tunnels at an address inside an account or in its Kubernetes clusters. */
+  atInternal(scope: string, address: InternalAddress): TunnelPool | undefined {
+    return this.#find(internalKey(scope, address))
+  }
+
+  atPort(port: number): TunnelPool | undefined {
+    return this.#entries.getExact(`tcp/${port}`)
+  }
+
+  #find(key: BindingKey): TunnelPool | undefined {
     return this.#entries.getExact(key) ?? this.#entries.matchWildcard(key)?.value
   }
 }

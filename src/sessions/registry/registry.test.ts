@@ -116,10 +116,10 @@ test('a bound name is found by its protocol and host, and by nothing else', () =
 
   const tunnel = registry.bind(add(registry), named('b', 'a.test'))
 
-  assert.equal(registry.find('https', 'a.test'), tunnel)
-  assert.equal(registry.find('http', 'a.test'), undefined)
-  assert.equal(registry.find('tls', 'a.test'), undefined)
-  assert.equal(registry.find('https', 'b.a.test'), undefined)
+  assert.equal(registry.directory.atHost('https', 'a.test')?.current, tunnel)
+  assert.equal(registry.directory.atHost('http', 'a.test')?.current, undefined)
+  assert.equal(registry.directory.atHost('tls', 'a.test')?.current, undefined)
+  assert.equal(registry.directory.atHost('https', 'b.a.test')?.current, undefined)
 })
 
 test('the revision of an account tells that a tunnel came and went, also on a peer node', () => {
@@ -145,8 +145,8 @@ test('the exact name wins over wildcards, and the most specific wildcard over ot
   const near = registry.bind(agent, named('2', '*.a.test'))
   const exact = registry.bind(agent, named('3', 'x.a.test'))
 
-  const matches = ['x.a.test', 'y.a.test', 'z.y.a.test', 'b.test', 'a.test', 'test'].map((host) =>
-    registry.find('https', host),
+  const matches = ['x.a.test', 'y.a.test', 'z.y.a.test', 'b.test', 'a.test', 'test'].map(
+    (host) => registry.directory.atHost('https', host)?.current,
   )
 
   assert.deepEqual(matches, [exact, near, near, wide, wide, undefined])
@@ -175,16 +175,16 @@ test('tunnels pool when all allow it and belong to one account, and rotate', () 
 
   const selected = [1, 2, 3, 4].map(() => {
     // Looking a name up, as TLS handshakes do, takes no turn.
-    const current = registry.find('https', 'a.test')
-    assert.equal(registry.find('https', 'a.test'), current)
-    const taken = registry.take('https', 'a.test')
+    const current = registry.directory.atHost('https', 'a.test')?.current
+    assert.equal(registry.directory.atHost('https', 'a.test')?.current, current)
+    const taken = registry.directory.atHost('https', 'a.test')?.next()
     assert.equal(taken, current)
     return taken
   })
 
   assert.equal(selected.filter((tunnel) => tunnel === one).length, 2)
   assert.equal(selected.filter((tunnel) => tunnel === two).length, 2)
-  assert.deepEqual(registry.poolOf(two), [one, two])
+  assert.deepEqual(registry.directory.poolOf(two), [one, two])
   assert.throws(() => registry.bind(add(registry), named('b', 'a.test')), hasNumber(334))
   const stranger = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
   assert.throws(() => registry.bind(stranger, named('b', 'a.test', pooled)), hasNumber(334))
@@ -200,11 +200,11 @@ test('pooled tunnels get their share by weight, which can change, and weight 0 i
     )
   const tunnels = [bind(0, 3), bind(1, 1), bind(2, 0)]
   const taken = (count: number) =>
-    Array.from({ length: count }, () => registry.take('https', 'a.test')?.name).join('')
+    Array.from({ length: count }, () => registry.directory.atHost('https', 'a.test')?.next()?.name).join('')
 
   assert.equal(taken(8), '00100010')
   assert.deepEqual(
-    registry.poolOf(tunnels[2]!).map(({ name }) => name),
+    registry.directory.poolOf(tunnels[2]!).map(({ name }) => name),
     ['0', '1', '2'],
   )
   registry.patch(sessions[1]!, 'b1', { poolingWeight: 3 })
@@ -224,7 +224,7 @@ test('a reconnecting agent takes its name from its stale session, whose end remo
   const tunnel = registry.bind(back, named('b', 'a.test'))
   registry.removeSession(stale, 'lost')
 
-  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.equal(registry.directory.atHost('https', 'a.test')?.current, tunnel)
   assert.deepEqual(events, [
     `session_started ${stale.id}`,
     'tunnel_started b',
@@ -275,7 +275,7 @@ test('a stale session is closed as soon as all its tunnels are rebound, labels i
   assert.equal(endedEarly, 0)
   assert.equal(stale.endReasons.length, 1)
   assert.equal(registry.has(stale), false)
-  assert.deepEqual(registry.findLabelled('ac_1', { app: 'web' }), [tunnel])
+  assert.deepEqual(registry.directory.findLabelled('ac_1', { app: 'web' }), [tunnel])
 })
 
 test('another client of the same credential does not take a name that is online', () => {
@@ -295,8 +295,8 @@ test('a stale session is closed after a timeout, and its remaining names get a g
   await eventually(() => stale.endReasons.length === 1, 'the end of the stale session')
 
   assert.equal(registry.has(stale), false)
-  assert.equal(registry.find('https', 'old.test'), undefined)
-  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.equal(registry.directory.atHost('https', 'old.test')?.current, undefined)
+  assert.equal(registry.directory.atHost('https', 'a.test')?.current, tunnel)
   assert.doesNotThrow(() => registry.bind(back, named('old', 'old.test')))
 })
 
@@ -310,7 +310,7 @@ test('the name of a lost session is reserved for its credential until the grace 
   assert.throws(() => registry.bind(stranger, named('b', 'a.test')), hasNumber(334))
   const returning = add(registry)
   const tunnel = registry.bind(returning, named('b', 'a.test'))
-  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.equal(registry.directory.atHost('https', 'a.test')?.current, tunnel)
 
   registry.removeSession(returning, 'lost')
   assert.throws(() => registry.bind(stranger, named('b', 'a.test')), hasNumber(334))
@@ -347,8 +347,8 @@ test('bind ids are unique per session: the same id in two sessions is two tunnel
 
   registry.unbind(one, 'same')
 
-  assert.equal(registry.find('https', 'one.test'), undefined)
-  assert.equal(registry.find('https', 'two.test'), other)
+  assert.equal(registry.directory.atHost('https', 'one.test')?.current, undefined)
+  assert.equal(registry.directory.atHost('https', 'two.test')?.current, other)
 })
 
 test('the same id bound again in a session moves the tunnel', () => {
@@ -358,8 +358,8 @@ test('the same id bound again in a session moves the tunnel', () => {
 
   const moved = registry.bind(agent, named('b', 'two.test'))
 
-  assert.equal(registry.find('https', 'one.test'), undefined)
-  assert.equal(registry.find('https', 'two.test'), moved)
+  assert.equal(registry.directory.atHost('https', 'one.test')?.current, undefined)
+  assert.equal(registry.directory.atHost('https', 'two.test')?.current, moved)
   assert.deepEqual(registry.tunnelsIn(agent), [moved])
 })
 
@@ -368,10 +368,10 @@ test('a port stays open while its tunnel is online and in grace, and is released
   const agent = add(registry)
   const port = await registry.acquirePort()
   const tunnel = registry.bind(agent, onPort('b', port))
-  assert.equal(registry.takeTcp(port), tunnel)
+  assert.equal(registry.directory.atPort(port)?.next(), tunnel)
 
   registry.removeSession(agent, 'lost')
-  const duringGrace = [registry.takeTcp(port), open.has(port)]
+  const duringGrace = [registry.directory.atPort(port)?.next(), open.has(port)]
   const back = add(registry)
   assert.equal(await registry.acquirePort(port), port)
   registry.bind(back, onPort('b', port))
@@ -404,12 +404,12 @@ test('labelled tunnels are found by any subset of their labels, in their account
   registry.bind(add(registry, { accountId: 'ac_2' }), labelled('3', { app: 'web', zone: 'a' }))
   const ids = (matches: readonly LiveTunnel[]) => matches.map(({ bindId }) => bindId)
 
-  assert.deepEqual(registry.findLabelled('ac_1', { app: 'web' }), [web1, web2])
-  assert.deepEqual(registry.findLabelled('ac_1', { zone: 'a', app: 'web' }), [web1])
-  assert.deepEqual(ids(registry.findLabelled('ac_2', { zone: 'a' })), ['3'])
-  assert.deepEqual(registry.findLabelled('ac_1', { app: 'api' }), [])
-  assert.deepEqual(registry.findLabelled('ac_1', { app: 'web', zone: 'c' }), [])
-  assert.deepEqual(registry.findLabelled('ac_3', { app: 'web' }), [])
+  assert.deepEqual(registry.directory.findLabelled('ac_1', { app: 'web' }), [web1, web2])
+  assert.deepEqual(registry.directory.findLabelled('ac_1', { zone: 'a', app: 'web' }), [web1])
+  assert.deepEqual(ids(registry.directory.findLabelled('ac_2', { zone: 'a' })), ['3'])
+  assert.deepEqual(registry.directory.findLabelled('ac_1', { app: 'api' }), [])
+  assert.deepEqual(registry.directory.findLabelled('ac_1', { app: 'web', zone: 'c' }), [])
+  assert.deepEqual(registry.directory.findLabelled('ac_3', { app: 'web' }), [])
 })
 
 test('a selector returns the same array until a labelled tunnel of the account starts or stops', () => {
@@ -417,16 +417,16 @@ test('a selector returns the same array until a labelled tunnel of the account s
   const agent = add(registry)
   const selector = { app: 'web' }
   registry.bind(agent, labelled('1', selector))
-  const first = registry.findLabelled('ac_1', selector)
+  const first = registry.directory.findLabelled('ac_1', selector)
 
   registry.bind(agent, named('n', 'a.test'))
-  const second = registry.findLabelled('ac_1', selector)
+  const second = registry.directory.findLabelled('ac_1', selector)
   registry.bind(agent, labelled('2', { app: 'web' }))
-  const third = registry.findLabelled('ac_1', selector)
+  const third = registry.directory.findLabelled('ac_1', selector)
   registry.removeSession(agent, 'orderly')
-  const fourth = registry.findLabelled('ac_1', selector)
+  const fourth = registry.directory.findLabelled('ac_1', selector)
   registry.bind(add(registry), labelled('4', { app: 'web' }))
-  const fifth = registry.findLabelled('ac_1', selector)
+  const fifth = registry.directory.findLabelled('ac_1', selector)
 
   assert.equal(second, first)
   assert.deepEqual([third.length, fourth.length, fifth.length], [2, 0, 1])
@@ -442,7 +442,7 @@ test('a deleted credential loses its sessions and names at once, also a session 
 
   assert.deepEqual(one.endReasons, ['The credential was deleted.'])
   assert.deepEqual(other.endReasons, [])
-  assert.equal(registry.find('https', 'a.test'), undefined)
+  assert.equal(registry.directory.atHost('https', 'a.test')?.current, undefined)
   assert.doesNotThrow(() => registry.bind(other, named('b', 'a.test')))
   assert.throws(() => registry.addSession(session()), hasNumber(300))
   assert.doesNotThrow(() => registry.addSession(session(), registry.credentialChangeCount))
@@ -510,7 +510,7 @@ test('a remote copy of a session never replaces or ends the original, and is reg
 
   assert.equal(registry.has(ownRemote), false)
   assert.throws(() => registry.bind(ownRemote, named('b', 'a.test')))
-  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.equal(registry.directory.atHost('https', 'a.test')?.current, tunnel)
   assert.equal(registry.has(first), false)
   assert.equal(registry.sessionsOf('ac_1').length, 2)
   assert.equal(registry.tunnelsOf('ac_1').length, 2)
@@ -538,7 +538,7 @@ test('in whatever order nodes learn of the sessions of one agent, they keep only
         }
       }
 
-      const served = registry.find('https', 'a.test')?.sessionId
+      const served = registry.directory.atHost('https', 'a.test')?.current?.sessionId
       assert.equal(served, `ts_${latest}`, `order ${order}, local session ${homeAt}`)
       assert.deepEqual(sessions[latest]!.endReasons, [])
     }
@@ -580,7 +580,7 @@ test('a newer claim evicts an older one, whose agent is notified and stays conne
   assert.throws(() => registry.bind(newer, named('new', 'a.test', { fence: 4 })), hasNumber(334))
   const tunnel = registry.bind(newer, named('new', 'a.test', { fence: 6 }))
 
-  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.equal(registry.directory.atHost('https', 'a.test')?.current, tunnel)
   assert.deepEqual(older.endedTunnels, ['old'])
   assert.deepEqual(older.endReasons, [])
   assert.deepEqual(outranked, ['old'])
@@ -596,7 +596,7 @@ test('a granted claim overrides the grace period of another credential', () => {
   assert.throws(() => registry.bind(other, named('new', 'a.test')), hasNumber(334))
   const tunnel = registry.bind(other, named('new', 'a.test', { fence: 6 }))
 
-  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.equal(registry.directory.atHost('https', 'a.test')?.current, tunnel)
   registry.close()
 })
 
@@ -609,9 +609,9 @@ test('while claims are unverified, names of this node are not served and those o
 
   serving = false
 
-  assert.equal(registry.find('https', 'here.test'), undefined)
-  assert.equal(registry.takeTcp(20_000), undefined)
-  assert.equal(registry.find('https', 'there.test'), remote)
+  assert.equal(registry.directory.atHost('https', 'here.test')?.current, undefined)
+  assert.equal(registry.directory.atPort(20_000)?.next(), undefined)
+  assert.equal(registry.directory.atHost('https', 'there.test')?.current, remote)
 })
 
 test('a name lost to another session ends only its own tunnel', () => {

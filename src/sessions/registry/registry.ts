@@ -11,15 +11,7 @@ import type { LiveSession } from '../session/live-session.ts'
 import { LiveTunnel, type TunnelPatch, type TunnelSpec } from '../session/live-tunnel.ts'
 import { ReportedLegs } from '../session/reported-legs.ts'
 import { canPool, isStale, isSuccessor, outranks } from '../session/succession.ts'
-import type {
-  ClientInfo,
-  InternalAddress,
-  LabelAddress,
-  PublicPorts,
-  Tunnel,
-  TunnelAddress,
-  TunnelLookup,
-} from '../tunnel.ts'
+import type { ClientInfo, LabelAddress, PublicPorts, Tunnel, TunnelAddress } from '../tunnel.ts'
 import { type BindingKey, bindingKey } from './binding-table.ts'
 import { CredentialChanges } from './credential-changes.ts'
 import { SessionDirectory } from './session-directory.ts'
@@ -90,13 +82,13 @@ interface GracePeriod {
  * binding: `isSuccessor` decides, and a timer closes the old session, or the resumption of its last tunnel does.
  * A TCP port stays open while its address is bound or in grace. Labelled tunnels have no address and no grace period.
  */
-export class Registry implements TunnelLookup {
+export class Registry {
   readonly #options: RegistryOptions
   readonly #clock: Clock
   readonly #sessions = new SessionDirectory()
   readonly #revisions = new Map<string, number>()
   readonly #tunnels = new Map<LiveSession, Map<string, LiveTunnel>>()
-  readonly #directory: TunnelDirectory
+  readonly directory: TunnelDirectory
   readonly #reportedLegs = new ReportedLegs()
   readonly #subscribers: ((event: LiveEvent) => void)[] = []
   #peers: RegistryPeers | undefined
@@ -109,7 +101,7 @@ export class Registry implements TunnelLookup {
 
   constructor(options: RegistryOptions) {
     this.#options = options
-    this.#directory = options.directory ?? new TunnelDirectory()
+    this.directory = options.directory ?? new TunnelDirectory()
     this.#clock = options.clock ?? systemClock
   }
 
@@ -139,48 +131,20 @@ export class Registry implements TunnelLookup {
     await this.#peers?.published()
   }
 
-  find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
-    return this.#directory.find(proto, host)
-  }
-
-  take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
-    return this.#directory.take(proto, host)
-  }
-
-  takeTcp(port: number): Tunnel | undefined {
-    return this.#directory.takeTcp(port)
-  }
-
-  takeInternal(accountId: string, address: InternalAddress): Tunnel | undefined {
-    return this.#directory.takeInternal(accountId, address)
-  }
-
-  findBound(accountId: string, address: InternalAddress): Tunnel | undefined {
-    return this.#directory.findBound(accountId, address)
-  }
-
-  takeBound(accountId: string, address: InternalAddress): Tunnel | undefined {
-    return this.#directory.takeBound(accountId, address)
-  }
-
-  poolOf(tunnel: Tunnel): readonly Tunnel[] {
-    return this.#directory.poolOf(tunnel)
-  }
-
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {
-    return this.#directory.findLabelled(accountId, selector)
+    return this.directory.findLabelled(accountId, selector)
   }
 
   /** Whether the session's agent holds this address now, or its grace period is for the session's credential. */
   wasHeldBy(session: LiveSession, spec: TunnelSpec<EndpointAddress>): boolean {
     const key = bindingKey(spec.address)
     if (this.#gracePeriods.get(key)?.credentialId === session.credentialId) return true
-    return this.#directory.bindings.get(key).some((tunnel) => isStale(tunnel, session, spec.bindId))
+    return this.directory.bindings.get(key).some((tunnel) => isStale(tunnel, session, spec.bindId))
   }
 
   /** The tunnels bound at the address. */
   holdersOf(address: EndpointAddress): readonly LiveTunnel[] {
-    return this.#directory.bindings.get(bindingKey(address))
+    return this.directory.bindings.get(bindingKey(address))
   }
 
   /** The sessions of an account. */
@@ -319,7 +283,7 @@ export class Registry implements TunnelLookup {
 
     const tunnel = new LiveTunnel(id, session, spec, startedAt)
     // The new binding is published before the old ones are removed, so the address never goes unserved.
-    this.#directory.add(tunnel)
+    this.directory.add(tunnel)
     for (const old of superseded) this.#stop(old, { replaced: true })
     for (const old of outranked) this.#stop(old)
     tunnels.set(spec.bindId, tunnel)
@@ -355,7 +319,7 @@ export class Registry implements TunnelLookup {
     if (tunnel === undefined) return
     const { poolingWeight } = tunnel
     Object.assign(tunnel, patch)
-    if (tunnel.poolingWeight !== poolingWeight) this.#directory.reweigh(tunnel)
+    if (tunnel.poolingWeight !== poolingWeight) this.directory.reweigh(tunnel)
     this.#emit({ type: 'tunnel_changed', tunnel })
   }
 
@@ -390,7 +354,7 @@ export class Registry implements TunnelLookup {
   /** Closes a port that has no tunnel and no grace period. */
   releasePort(port: number): void {
     const key = `tcp/${port}`
-    const isServed = this.#directory.bindings.tunnelsAt(key).length > 0
+    const isServed = this.directory.bindings.tunnelsAt(key).length > 0
     if (!this.#ports.has(port) || isServed || this.#gracePeriods.has(key)) return
     this.#ports.delete(port)
     this.#options.ports.release(port)
@@ -453,7 +417,7 @@ export class Registry implements TunnelLookup {
     claim: { id: string; fence: number },
   ) {
     const key = bindingKey(address)
-    const current = this.#directory.bindings.get(key)
+    const current = this.directory.bindings.get(key)
     const superseded = current.filter((tunnel) => isStale(tunnel, session, spec.bindId))
     const outranked = current.filter(
       (tunnel) =>
@@ -462,7 +426,7 @@ export class Registry implements TunnelLookup {
     const others: Tunnel[] = current.filter(
       (tunnel) => !superseded.includes(tunnel) && !outranked.includes(tunnel),
     )
-    others.push(...this.#directory.bindings.cloudEndpoints(key))
+    others.push(...this.directory.bindings.cloudEndpoints(key))
     if (!others.every((tunnel) => canPool(tunnel, session, spec)))
       throw protocolError('name_taken', address.url)
     const gracePeriod = this.#gracePeriods.get(key)
@@ -484,7 +448,7 @@ export class Registry implements TunnelLookup {
   /** Tunnels with the same labels in older sessions of the agent: they would keep receiving a share of the traffic. */
   #staleLabelled(session: LiveSession, { labels }: LabelAddress): LiveTunnel[] {
     const requested = Object.keys(labels)
-    return this.#directory.labels
+    return this.directory.labels
       .find(session.accountId, labels)
       .filter(
         (tunnel) =>
@@ -498,7 +462,7 @@ export class Registry implements TunnelLookup {
     const tunnels = this.#tunnels.get(tunnel.session)
     if (tunnels?.get(tunnel.bindId) !== tunnel) return
     tunnels.delete(tunnel.bindId)
-    this.#directory.remove(tunnel)
+    this.directory.remove(tunnel)
     const { address } = tunnel
     if (address.proto !== undefined) this.#freeAddress(address, tunnel.credentialId, startGrace)
     this.#emit({ type: 'tunnel_stopped', tunnel, inGrace: startGrace, replaced })
@@ -507,7 +471,7 @@ export class Registry implements TunnelLookup {
   /** Starts the grace period of an address that no tunnel serves any more, or closes its port. */
   #freeAddress(address: EndpointAddress, credentialId: string, startGrace: boolean): void {
     const key = bindingKey(address)
-    if (this.#directory.bindings.tunnelsAt(key).length > 0) return
+    if (this.directory.bindings.tunnelsAt(key).length > 0) return
     if (startGrace) {
       const timer = setTimeout(() => this.#endGracePeriod(key), this.#options.graceMs ?? GRACE_MS)
       timer.unref()

@@ -1,6 +1,6 @@
 import { kubernetesScope } from '../../naming/index.ts'
 import { LiveTunnel } from '../session/live-tunnel.ts'
-import type { InternalAddress, Tunnel, TunnelLookup } from '../tunnel.ts'
+import type { InternalAddress, Tunnel, TunnelLookup, TunnelPool } from '../tunnel.ts'
 import { BindingTable, bindingKey } from './binding-table.ts'
 import { LabelIndex } from './label-index.ts'
 
@@ -34,39 +34,29 @@ export class TunnelDirectory implements TunnelLookup {
     if (address.proto !== undefined) this.bindings.reweigh(bindingKey(address))
   }
 
-  find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
-    const tunnel = this.bindings.findByHost(listenerOf(proto), host)
-    return tunnel?.address.proto === proto ? this.#ifServing(tunnel) : undefined
+  atHost(proto: 'http' | 'https' | 'tls', host: string): TunnelPool | undefined {
+    // All tunnels of a listener at one name have the same protocol.
+    const pool = this.bindings.atHost(listenerOf(proto), host)
+    return pool?.current.address.proto === proto ? this.#ifServing(pool) : undefined
   }
 
-  take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
-    // All tunnels of a listener at one name have the same protocol, so this never advances another pool.
-    return this.find(proto, host) === undefined
-      ? undefined
-      : this.bindings.takeByHost(listenerOf(proto), host)
+  atPort(port: number): TunnelPool | undefined {
+    return this.#ifServing(this.bindings.atPort(port))
   }
 
-  takeTcp(port: number): Tunnel | undefined {
-    return this.#ifServing(this.bindings.takeByPort(port))
+  atInternal(accountId: string, address: InternalAddress): TunnelPool | undefined {
+    return this.#ifServing(this.bindings.atInternal(accountId, address))
   }
 
-  takeInternal(accountId: string, address: InternalAddress): Tunnel | undefined {
-    return this.#ifServing(this.bindings.takeInternal(accountId, address))
-  }
-
-  findBound(accountId: string, address: InternalAddress): Tunnel | undefined {
-    return this.#ifServing(this.bindings.findInternal(kubernetesScope(accountId), address))
-  }
-
-  takeBound(accountId: string, address: InternalAddress): Tunnel | undefined {
-    return this.takeInternal(kubernetesScope(accountId), address)
+  atBound(accountId: string, address: InternalAddress): TunnelPool | undefined {
+    return this.atInternal(kubernetesScope(accountId), address)
   }
 
   poolOf({ address }: Tunnel): readonly Tunnel[] {
     if (address.proto === undefined) return []
     return this.bindings
       .tunnelsAt(bindingKey(address))
-      .filter((tunnel) => this.#ifServing(tunnel) !== undefined)
+      .filter((tunnel) => this.#mayServe(tunnel))
       .toSorted((one, other) => other.poolingWeight - one.poolingWeight)
   }
 
@@ -74,9 +64,13 @@ export class TunnelDirectory implements TunnelLookup {
     return this.labels.find(accountId, selector)
   }
 
+  #ifServing(pool: TunnelPool | undefined): TunnelPool | undefined {
+    return pool !== undefined && this.#mayServe(pool.current) ? pool : undefined
+  }
+
   /** Tunnels of peer nodes are covered by the claims of those nodes; cloud endpoints need none. */
-  #ifServing(tunnel: Tunnel | undefined): Tunnel | undefined {
+  #mayServe(tunnel: Tunnel): boolean {
     const isClaimedHere = tunnel instanceof LiveTunnel && !tunnel.session.remote
-    return isClaimedHere && !this.#isServing() ? undefined : tunnel
+    return !isClaimedHere || this.#isServing()
   }
 }

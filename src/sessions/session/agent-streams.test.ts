@@ -37,7 +37,7 @@ async function startTunnel(
     onProxy: (_header, stream) => onStream(stream, atAgent),
   })
   await agent.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
-  return { platform, tunnel: platform.registry.find('https', 'a.adit.test')!, atAgent }
+  return { platform, tunnel: platform.registry.directory.atHost('https', 'a.adit.test')!.current, atAgent }
 }
 
 test('an SDK gets at most 500 streams; a bounded number of further clients is queued', async (t) => {

@@ -50,7 +50,7 @@ async function startAgent(t: TestContext, platform: Platform, legs: number): Pro
   return agent
 }
 
-const openStream = (platform: Platform) => openClientStream(platform.registry, HOST)
+const openStream = (platform: Platform) => openClientStream(platform.registry.directory, HOST)
 
 const countsOf = ({ streams }: LeggedAgent) => streams.map(({ length }) => length)
 
@@ -131,11 +131,11 @@ test('the session ends with its last leg', async (t) => {
 
   agent.legs[0]!.close()
   await eventually(() => platform.gateway.connections === 1)
-  assert.ok(platform.registry.find('https', HOST))
+  assert.ok(platform.registry.directory.atHost('https', HOST)?.current)
   agent.legs[1]!.close()
 
   await eventually(() => platform.registry.sessionsOf('ac_1').length === 0)
-  assert.equal(platform.registry.find('https', HOST), undefined)
+  assert.equal(platform.registry.directory.atHost('https', HOST)?.current, undefined)
 })
 
 test('a leg that froze is left at once for one that answers, and closed after its tolerance', async (t) => {
@@ -320,5 +320,5 @@ test('legs that nothing uses are closed, except one', async (t) => {
   await eventually(() => agent.legs[1]!.closed && agent.legs[2]!.closed)
 
   assert.equal(agent.legs[0]!.closed, false)
-  assert.ok(platform.registry.find('https', HOST))
+  assert.ok(platform.registry.directory.atHost('https', HOST)?.current)
 })

@@ -15,7 +15,7 @@ export function openStream(
   tunnels: TunnelLookup,
   host: string,
 ): { stream: ByteStream; closed: () => boolean } {
-  const stream = tunnels.take('https', host)!.open(CLIENT)
+  const stream = tunnels.atHost('https', host)!.next().open(CLIENT)
   let closed = false
   stream.sink = {
     onData() {},
