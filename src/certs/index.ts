@@ -5,7 +5,11 @@
  * SSH keys and signs SSH certificates. `problem.ts` holds all validation errors.
  */
 
-export { createResolver, type NameResolver } from './acme/client/resolver.ts'
+export {
+  createResolver,
+  type NameResolver,
+  ResolverError,
+} from './acme/client/resolver.ts'
 export { ChallengeRecords } from './acme/dns/challenge-records.ts'
 export {
   type ConfiguredProvider,
@@ -15,7 +19,6 @@ export {
 export { endManagement } from './acme/end-management.ts'
 export { AUTOMATIC_OFF, IN_PROGRESS } from './acme/job.ts'
 export { describeCertificates, reportCertificateFiles, reportCertificates } from './acme/report.ts'
-export { createResolver, type NameResolver, ResolverError } from './acme/client/resolver.ts'
 export { describeRetries, retryCertificates } from './acme/retry.ts'
 export { startAutoRenew } from './auto-renew.ts'
 export { type Certs, type CertsOptions, createCerts } from './certs.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { encodeContent } from '../../base/compressed-content.ts'
+import { encodeContent } from '../../base/http/compressed-content.ts'
 import { contentTypeOf } from '../../base/http/content-type.ts'
 import { readProgramFile } from '../../base/process/program-files.ts'
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { encodeContent } from '../../base/compressed-content.ts'
+import { encodeContent } from '../../base/http/compressed-content.ts'
 import { contentTypeOf } from '../../base/http/content-type.ts'
-import { isLocalDomain } from '../../base/values/local-domain.ts'
 import { readProgramFile } from '../../base/process/program-files.ts'
+import { isLocalDomain } from '../../base/values/local-domain.ts'
 
 /** No third-party content, no framing, and text becomes markup in the preview of error pages alone (decision 238). */
 const SECURITY_HEADERS = {

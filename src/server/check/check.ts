@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 import { isPublicAddress } from '../../base/outbound/public-address.ts'
+import { type Clock, formatTimestamp } from '../../base/values/clock.ts'
+import { isWithin } from '../../base/values/domain.ts'
 import {
   EXPIRY_WARNING_MS,
   type FileCertificate,
