@@ -186,7 +186,7 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
     },
   },
   server: {
-    doors: ['index.ts', 'parts.ts', 'worker-process.ts', 'hand-over.ts'],
+    doors: ['index.ts', 'parts.ts', 'workers/worker-process.ts', 'hand-over.ts'],
     folders: {
       '.': ['settings', 'process'],
       settings: [],

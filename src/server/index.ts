@@ -1,7 +1,7 @@
 /**
  * Wires all parts and starts them; no part may use it. Begin with `startServer` below. `parts.ts` creates and starts the
  * parts of one process, `wiring/` has them in four phases and in the order in which they start and stop. `workers/` runs
- * traffic in processes of its own, whose program is `worker-process.ts`, and `upgrade/` lets another release take over
+ * traffic in processes of its own, whose program is `workers/worker-process.ts`, and `upgrade/` lets another release take over
  * from a running one. `settings/` declares flags and variables, `commands/` the command line of `adit server`,
  * `process/` what belongs to one process: its id, locks and the port of agents.
  */

@@ -60,7 +60,7 @@ export class WorkerHandle {
 
   constructor() {
     // Its log is ours: last words of the runtime itself are written there too.
-    this.#process = startProcess(new URL('../worker-process.ts', import.meta.url), {
+    this.#process = startProcess(new URL('./worker-process.ts', import.meta.url), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.ended = new Promise((resolve) => {

@@ -1,13 +1,13 @@
 import { enableCompileCache } from 'node:module'
 import { Server, Socket } from 'node:net'
 import { join } from 'node:path'
-import { createLog } from '../base/process/log.ts'
-import { IS_EXECUTABLE } from '../base/process/program-files.ts'
-import { errorMessage } from '../base/text/error-message.ts'
-import { formatError } from '../base/text/serialize-error.ts'
-import { INSTALL_ROOT } from '../base/version.ts'
-import type { RateLeaseRequest } from '../edge/index.ts'
-import { storeNodeId } from './process/node-id.ts'
+import { createLog } from '../../base/process/log.ts'
+import { IS_EXECUTABLE } from '../../base/process/program-files.ts'
+import { errorMessage } from '../../base/text/error-message.ts'
+import { formatError } from '../../base/text/serialize-error.ts'
+import { INSTALL_ROOT } from '../../base/version.ts'
+import type { RateLeaseRequest } from '../../edge/index.ts'
+import { storeNodeId } from '../process/node-id.ts'
 import type {
   MessageFromWorker,
   MessageToWorker,
@@ -15,11 +15,11 @@ import type {
   WorkerMethods,
   WorkerStart,
   WorkerUpdate,
-} from './process/worker-messages.ts'
-import { PredecessorChannel } from './upgrade/predecessor-channel.ts'
-import { exchangeUpdates } from './wiring/exchange-updates.ts'
-import type { Parts } from './wiring/start-order.ts'
-import { LeaseChannel } from './workers/lease-channel.ts'
+} from '../process/worker-messages.ts'
+import { PredecessorChannel } from '../upgrade/predecessor-channel.ts'
+import { exchangeUpdates } from '../wiring/exchange-updates.ts'
+import type { Parts } from '../wiring/start-order.ts'
+import { LeaseChannel } from './lease-channel.ts'
 
 /**
  * The main module of a worker. It does what the control process says: signals that a terminal or a service manager sends
@@ -34,7 +34,7 @@ process.on('uncaughtException', (error) => {
 })
 
 /** Loaded at once, while the control process opens the store. */
-const modules = Promise.all([import('./settings/settings.ts'), import('./parts.ts')])
+const modules = Promise.all([import('../settings/settings.ts'), import('../parts.ts')])
 
 let methods: WorkerMethods | undefined
 let receive: (sender: number, update: WorkerUpdate) => void = () => {}
@@ -76,7 +76,7 @@ async function start({ number, args, limits, listenerUrl, isSuccessor }: WorkerS
       ready: { http: edge.addresses.http?.port, https: edge.addresses.https?.port, agent, ssh },
     })
   } catch (error) {
-    const { describeStartError } = await import('./process/start-errors.ts')
+    const { describeStartError } = await import('../process/start-errors.ts')
     send({ failed: describeStartError(error) ?? formatError(error) }, () => process.exit(1))
   }
 }
