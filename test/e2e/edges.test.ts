@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
 import { eventuallyEqual } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
 async function connectLabelled(
   t: TestContext,
@@ -68,6 +69,28 @@ test('an HTTPS edge routes to labelled tunnels by path, and module changes apply
 
   assert.equal((await call('DELETE', `/edges/https/${edge.id}`)).status, 204)
   await eventuallyEqual(async () => (await get('/a')).slice(0, 3), '404')
+})
+
+test('a change is in effect when the API responds', async (t) => {
+  const platform = await startPlatform(t, ['--data-dir', createTempDir()])
+  const { call } = platform
+  await call.create('/reserved_domains', { domain: 'fixed.adit.localhost' })
+  const { id: backend_id } = await call.create('/backends/http_response', { body: '0' })
+  const edge = await call.create('/edges/https', { hostports: ['fixed.adit.localhost:443'] })
+  const route = { match_type: 'path_prefix', match: '/', backend: { backend_id } }
+  await call.create(`/edges/https/${edge.id}/routes`, route)
+  const url = `https://fixed.adit.localhost:${new URL(platform.credentials.https_url).port}`
+  const served: string[] = []
+
+  for (let change = 1; change <= 20; change++) {
+    await call('PATCH', `/backends/http_response/${backend_id}`, { body: { body: `${change}` } })
+    served.push(await (await platform.fetch(url)).text())
+  }
+
+  assert.deepEqual(
+    served,
+    Array.from({ length: 20 }, (_, index) => `${index + 1}`),
+  )
 })
 
 test('a TCP edge forwards a reserved address to a labelled tunnel', async (t) => {

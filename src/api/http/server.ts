@@ -87,7 +87,7 @@ export interface ApiOptions {
   /** The text of `/metrics`, when it has more than `metrics`. */
   readonly renderMetrics?: () => Promise<string>
   /** Resolves once all processes of the server have applied what is committed now: calls that write wait for it. */
-  readonly applied?: () => Promise<void>
+  readonly applied?: (() => Promise<void>) | undefined
   /** What `/readyz` says; whether the store can be read when left out. */
   readonly readiness?: Readiness
 }

@@ -10,6 +10,7 @@ import { toLastingName } from '../downloads/release.ts'
 import { mountDownloads } from '../downloads/routes.ts'
 import { createFactKindReader } from '../ip-data.ts'
 import { certificatePaths } from '../settings/settings.ts'
+import { AppliedChanges } from '../workers/applied-changes.ts'
 import { createWorkerTraffic, renderMetrics } from '../workers/worker-traffic.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
@@ -23,11 +24,16 @@ export type Control = ReturnType<typeof wireControl>
 export function wireControl(
   foundation: Foundation,
   { events }: Background,
-  { edge, logins, registry, loginSync }: TrafficParts,
+  { applyChanges, edge, logins, registry, loginSync }: TrafficParts,
   readiness: ProcessReadiness,
 ) {
   const { settings, store, clock, logOf, auth, restrictions, addresses, metrics, workers } = foundation
   const apiUrl = () => addresses.apiUrl
+  const changesHere = new AppliedChanges(applyChanges)
+  const applyHere = () => {
+    changesHere.notify()
+    return changesHere.wait()
+  }
   const readFactKinds = createFactKindReader(openIpDataFiles(store))
   const dashboard = createDashboard({
     store,
@@ -73,10 +79,8 @@ export function wireControl(
     clock,
     log: logOf('api'),
     metrics,
-    ...(workers !== undefined && {
-      renderMetrics: () => renderMetrics(metrics, workers),
-      applied: () => workers.applied(),
-    }),
+    ...(workers !== undefined && { renderMetrics: () => renderMetrics(metrics, workers) }),
+    applied: workers === undefined ? applyHere : () => workers.applied(),
     readiness,
   })
   dashboard.mount(api)

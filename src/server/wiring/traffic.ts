@@ -84,6 +84,11 @@ export async function wireTraffic(
     logins,
     loginSync,
     edge,
+    /** Resolves once this process serves by what was committed when it was called. */
+    async applyChanges() {
+      await foundation.store.catchUp()
+      await edge.scopes.flush()
+    },
     ipData,
     registry,
     cluster,

@@ -1,7 +1,7 @@
 /** A process that takes longer is not waited for until it has caught up. */
 const MAX_WAIT_MS = 3_000
 
-/** Tells a worker that something was committed, and knows how far the worker has applied it. */
+/** Has a process apply what was committed, and knows how far it is. */
 export class AppliedChanges {
   readonly #apply: () => Promise<unknown>
   readonly #maxWaitMs: number
@@ -11,19 +11,19 @@ export class AppliedChanges {
   #isRunning = false
   #isLate = false
 
-  /** `apply` resolves once the worker has applied all that was committed when it was called. */
+  /** `apply` resolves once the process has applied all that was committed when it was called. */
   constructor(apply: () => Promise<unknown>, { maxWaitMs = MAX_WAIT_MS }: { maxWaitMs?: number } = {}) {
     this.#apply = apply
     this.#maxWaitMs = maxWaitMs
   }
 
-  /** Called after each commit. Those that come while the worker applies others are applied together. */
+  /** Called after each commit. Those that come while others are applied are applied together. */
   notify(): void {
     this.#committed += 1
     if (!this.#isRunning) void this.#run()
   }
 
-  /** Resolves once the worker has applied what is committed now, or has taken too long. */
+  /** Resolves once the process has applied what is committed now, or has taken too long. */
   async wait(): Promise<void> {
     if (this.#applied === this.#committed || this.#isLate) return
     const { promise, resolve } = Promise.withResolvers<void>()

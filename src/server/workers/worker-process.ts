@@ -82,18 +82,15 @@ async function start({ number, args, limits, listenerUrl, isSuccessor }: WorkerS
 }
 
 function createMethods(
-  { foundation, traffic: { edge, logins, cluster } }: Parts,
+  { foundation, traffic: { applyChanges, edge, logins, cluster } }: Parts,
   stop: () => Promise<void>,
 ): WorkerMethods {
-  const { addresses, metrics, store, listeners, worker, nodeId, settings } = foundation
+  const { addresses, metrics, listeners, worker, nodeId, settings } = foundation
   return {
     node: () => cluster?.self,
     link: async (nodes) => cluster?.introduce(nodes),
     setListenerUrl: (url) => addresses.setListenerUrl(url),
-    async applyChanges() {
-      await store.catchUp()
-      await edge.scopes.flush()
-    },
+    applyChanges,
     metrics: () => metrics.getMetricsAsJSON(),
     totals: edge.traffic.totals,
     history: edge.traffic.history,
