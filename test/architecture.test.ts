@@ -43,8 +43,12 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   'agent-cli.ts': ['program.ts'],
 }
 
-/** Whose types a part may import where it may not import the part: the JSON that pages read is declared by its server. */
+/**
+ * Whose types a part may import where it may not import the part: the JSON that pages read is declared by its server, and every
+ * module of a route has its conversion to a policy.
+ */
 const TYPE_DIRECTIONS: Record<string, readonly string[]> = {
+  'policy-cli': ['src/resources/index.ts'],
   web: ['src/resources/index.ts', 'src/dashboard/page-data.ts', 'src/agent/local-api/page-data.ts'],
 }
 

@@ -1,4 +1,5 @@
 import { parse } from 'yaml'
+import type { routeModules } from '../resources/index.ts'
 
 /** The settings of a module as the API shows them. */
 type Settings = { readonly enabled: boolean } & Readonly<Record<string, unknown>>
@@ -117,7 +118,13 @@ const matchOf = ({ match_type, match }: Route) =>
 
 const ATTRIBUTE_NAMES = ['email_attribute', 'name_attribute', 'groups_attribute']
 
-const CONVERSIONS: Readonly<Record<string, (settings: Settings, writer: PolicyWriter) => void>> = {
+/** What is converted apart from the others, or has no action. */
+type Unconverted = 'backend' | 'traffic_policy' | 'websocket_tcp_converter'
+
+/** In the order of requests. A module that is missing here does not compile. */
+const CONVERSIONS: Readonly<
+  Record<Exclude<keyof typeof routeModules, Unconverted>, (settings: Settings, writer: PolicyWriter) => void>
+> = {
   ip_restriction: (settings, writer) =>
     writer.add('on_http_request', 'ip_restriction', [restrictIps(settings)]),
   user_agent_filter({ allow, deny }, writer) {
