@@ -72,8 +72,12 @@ test(`${AGENTS} agents that reconnect for ${MINUTES} minutes and ${CHANGES} chan
   const startedAt = performance.now()
   const minute = () => (performance.now() - startedAt) / 60_000
   let [changes, reconnections] = [0, 0]
+  let ended = false
+  t.after(() => {
+    ended = true
+  })
   // A slow machine takes longer for the changes.
-  const running = () => minute() < MINUTES || changes < CHANGES
+  const running = () => !ended && (minute() < MINUTES || changes < CHANGES)
 
   const reconnect = async () => {
     while (running()) {
@@ -89,16 +93,19 @@ test(`${AGENTS} agents that reconnect for ${MINUTES} minutes and ${CHANGES} chan
       while (changes >= minute() * CHANGES_PER_MINUTE) await delay(10)
       changes += 1
     }
-    while (changes < CHANGES) {
+    const succeed = async (expected: number, ...request: Parameters<typeof call>) => {
+      const { status, body } = await call(...request)
+      assert.equal(status, expected, `minute ${minute().toFixed(1)}: ${JSON.stringify(body)}`)
+    }
+    while (!ended && changes < CHANGES) {
       await waitForTurn()
       const { id } = await call.create('/ip_policies', { description: 'created' })
       for (let update = 0; update < 3; update++) {
         await waitForTurn()
-        const body = { description: `changed ${update}` }
-        assert.equal((await call('PATCH', `/ip_policies/${id}`, { body })).status, 200)
+        await succeed(200, 'PATCH', `/ip_policies/${id}`, { body: { description: `changed ${update}` } })
       }
       await waitForTurn()
-      assert.equal((await call('DELETE', `/ip_policies/${id}`)).status, 204)
+      await succeed(204, 'DELETE', `/ip_policies/${id}`)
     }
   }
   const samples: Sample[] = []
