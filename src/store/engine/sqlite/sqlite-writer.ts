@@ -16,8 +16,8 @@ export const LEASE_CLOCK = 'lease_clock'
 const BUSY_TIMEOUT_MS = 30_000
 // 16 MiB: small enough to bound the log, large enough that a page changed many times is checkpointed once.
 const CHECKPOINT_PAGES = 4_096
-// More saves no measurable CPU time, even in a database of 300,000 rows: the system caches the file too.
-const CACHE_KIB = 16 * 1024
+// More saves no CPU time, even in a database of 300,000 rows: the system caches the file too.
+const CACHE_KIB = 4 * 1024
 
 export interface SqliteWriterOptions {
   readonly file: string
