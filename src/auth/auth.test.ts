@@ -109,6 +109,43 @@ test('a row read during a revocation is not cached', async () => {
   assert.equal(await slow.apiKey(token), undefined)
 })
 
+test('an API key whose principal was known is read again in one round trip', async () => {
+  const { api } = await start()
+  let now = 0
+  let [pending, sequence] = [0, 0]
+  /** Counts reads that begin while no other is under way. */
+  const count = async <T>(read: Promise<T>): Promise<T> => {
+    if (pending === 0) sequence += 1
+    pending += 1
+    const value = await read
+    await new Promise(setImmediate)
+    pending -= 1
+    return value
+  }
+  const { fallbackReader } = api.store
+  const auth = createAuth({
+    clock: { now: () => Date.now(), monotonic: () => now },
+    store: {
+      ...api.store,
+      fallbackReader: {
+        ...fallbackReader,
+        get: (...args) => count(fallbackReader.get(...args)),
+        holder: (...args) => count(fallbackReader.holder(...args)),
+      },
+    },
+  })
+  const token = api.account.apiKey.reveal()
+  const principal = await auth.apiKey(token)
+  assert.equal(sequence, 3)
+  now += 5000
+  sequence = 0
+
+  const again = await Promise.all([auth.apiKey(token), auth.apiKey(token)])
+
+  assert.equal(sequence, 1)
+  assert.deepEqual(again, [principal, principal])
+})
+
 test('credentials of a deactivated or deleted owner stop working', async () => {
   const { api, auth, pass } = await start()
   const bot = await api.call.create('/bot_users', { name: 'robot' })
