@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { availableParallelism, homedir, totalmem } from 'node:os'
+import { availableParallelism, homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { CLIENT_FIELDS } from '../../base/http/forwarded.ts'
 import { CommandFailure, takeFlags } from '../../base/process/command-line.ts'
+import { usableMemory } from '../../base/process/usable-memory.ts'
 import { errorMessage } from '../../base/text/error-message.ts'
 import { describeFileError } from '../../base/text/file-error.ts'
 import { hasPassword, parsePostgresUrl } from '../../base/text/postgres-url.ts'
@@ -569,9 +570,7 @@ function isAutomatic({ explicit }: ServerSettings, flag: string): boolean {
 /** One for each core, and one for each `WORKER_BYTES` of memory; workers need Linux. */
 function automaticWorkers(): number {
   if (process.platform !== 'linux') return 1
-  // Without a limit for the container, this is a number beyond any memory.
-  const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
-  const count = Math.min(availableParallelism(), Math.floor(bytes / WORKER_BYTES), MAX_WORKERS)
+  const count = Math.min(availableParallelism(), Math.floor(usableMemory() / WORKER_BYTES), MAX_WORKERS)
   return Math.max(count, 1)
 }
 

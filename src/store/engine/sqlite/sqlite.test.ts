@@ -12,6 +12,7 @@ import { type DurableStore, openStore, type StoreOptions, StoreUnavailable } fro
 import { storeContract } from '../../store.contract.ts'
 import { draft, put, type TestDatabase, write } from '../../testing/fixtures.ts'
 import { assertNothingLost, startWriters } from '../../write/writers.contract.ts'
+import { readerCacheKib } from './sqlite.ts'
 
 async function openIn(
   t: TestContext,
@@ -138,6 +139,12 @@ test('sqlite: the write-ahead log stays below 64 MiB with a recurring reader', a
 
   assert.ok(written > 128 * 1024 * 1024, 'enough was written to fill the log twice over')
   assert.ok(largest < 64 * 1024 * 1024, `the log grew to ${largest} bytes`)
+})
+
+test('sqlite: what reads may cache has a limit that a small machine lowers', () => {
+  const gibibyte = 1024 ** 3
+  assert.equal(readerCacheKib(gibibyte), 64 * 1024)
+  assert.equal(readerCacheKib(64 * gibibyte), 448 * 1024)
 })
 
 test('sqlite: only the owner can access the database and its log', async (t) => {

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createDirectory } from '../../../base/process/create-directory.ts'
 import type { Logger } from '../../../base/process/log.ts'
+import { usableMemory } from '../../../base/process/usable-memory.ts'
 import { errorMessage } from '../../../base/text/error-message.ts'
 import { StoreUnavailable } from '../../store.ts'
 import type { Migrator } from '../migrations.ts'
@@ -21,7 +22,9 @@ const POLL_INTERVAL_MS = 200
 /** Also without a commit, to notice a database that cannot be read. */
 const LOOK_INTERVAL_MS = 2_000
 // Decision 95: holds the working set of a million resources; most databases are a hundredth of that.
-const READER_CACHE_KIB = 448 * 1024
+const MAX_READER_CACHE_KIB = 448 * 1024
+/** Each process caches pages, of which the system has one more copy for all. */
+const READER_SHARE_OF_MEMORY = 1 / 16
 const SCANNER_CACHE_KIB = 8 * 1024
 /** After this long without a commit the log is checkpointed, if it is larger than `MAX_IDLE_WAL_BYTES`. */
 const IDLE_MS = 1_000
@@ -74,7 +77,7 @@ export class SqliteEngine implements Engine, Migrator {
       // Created here and not by SQLite, so that neither the file nor its log is ever readable by others.
       closeSync(openSync(file, 'a', 0o600))
       chmodSync(file, 0o600)
-      this.#readConnection = openReadConnection(file, READER_CACHE_KIB)
+      this.#readConnection = openReadConnection(file, readerCacheKib(usableMemory()))
       this.#scanConnection = openReadConnection(file, SCANNER_CACHE_KIB)
     } catch (error) {
       throw new StoreUnavailable(`The database ${file} cannot be used: ${errorMessage(error)}.`, {
@@ -193,6 +196,11 @@ export class SqliteEngine implements Engine, Migrator {
       this.#log.warn({ err: error }, 'write-ahead log not checkpointed')
     }
   }
+}
+
+/** What the connection that reads may cache on a machine with so many bytes of memory. */
+export function readerCacheKib(memory: number): number {
+  return Math.min(MAX_READER_CACHE_KIB, Math.floor((memory * READER_SHARE_OF_MEMORY) / 1024))
 }
 
 function openReadConnection(file: string, cacheKib: number): SqliteConnection {
