@@ -18,6 +18,8 @@ const AGENTS = GROUPS * AGENTS_IN_GROUP
 const RECONNECT_MS = 10_000
 const WRITERS = 16
 const SAMPLE_MS = 10_000
+/** What a failure shows of a node's log. */
+const MAX_LOG_TEXT = 2000
 /** Below this, the first quarter does not fill the feed, and growth cannot be told from what autovacuum does now and then. */
 const STEADY_MINUTES = 20
 /** Pages are written to the log in full after a checkpoint: each part of a run has several. */
@@ -95,7 +97,9 @@ test(`${AGENTS} agents that reconnect for ${MINUTES} minutes and ${CHANGES} chan
     }
     const succeed = async (expected: number, ...request: Parameters<typeof call>) => {
       const { status, body } = await call(...request)
-      assert.equal(status, expected, `minute ${minute().toFixed(1)}: ${JSON.stringify(body)}`)
+      if (status === expected) return
+      const logs = nodes.map(({ output }) => output().slice(-MAX_LOG_TEXT)).join('\n--\n')
+      assert.fail(`minute ${minute().toFixed(1)}: ${status} ${JSON.stringify(body)}\n${logs}`)
     }
     while (!ended && changes < CHANGES) {
       await waitForTurn()
