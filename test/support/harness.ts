@@ -32,14 +32,18 @@ const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns']
 const listenOn = (ports: readonly string[]) =>
   LISTENERS.flatMap((name, index) => [`--${name}-addr`, `127.0.0.1:${ports[index] ?? 0}`])
 
-/** Starts `adit server` with an empty home directory; all processes end with the test. */
-export async function startHarness(t: TestContext, givenFlags: readonly string[] = []): Promise<Harness> {
+/** Starts `adit server` with an empty home directory; all processes end with the test. `serverEnv`: more variables of the server. */
+export async function startHarness(
+  t: TestContext,
+  givenFlags: readonly string[] = [],
+  serverEnv: Readonly<Record<string, string>> = {},
+): Promise<Harness> {
   const env = cleanEnv(createTempDir())
   const twoNodes = TWO_NODES && !givenFlags.includes('--database-url')
   const flags = twoNodes ? [...givenFlags, '--database-url', (await createTestDatabase(t)).url] : givenFlags
   const startNode = async (ports: readonly string[], nodeEnv = env, nodeFlags = flags) => {
     const args = ['server', '--log-level', 'error', ...listenOn(ports), ...WORKER_FLAGS, ...nodeFlags]
-    const node = startProgram(t, args, { env: nodeEnv })
+    const node = startProgram(t, args, { env: { ...nodeEnv, ...serverEnv } })
     const describe = () => `the server is not ready:\n${node.stdout}\n--\n${node.stderr}`
     const isReady = () => STARTED.test(node.stdout) || node.child.exitCode !== null
     await eventually(isReady, describe)
