@@ -55,9 +55,9 @@ async function copyTree() {
 }
 
 const MODULE = `import { Type } from 'typebox'
-import { defineModule } from '../module.ts'
-import { defineEndpointOption } from '../option.ts'
-import { described, text } from '../value.ts'
+import { defineModule } from '../schema/module.ts'
+import { defineEndpointOption } from '../schema/option.ts'
+import { described, text } from '../schema/value.ts'
 
 export const Sample = defineModule('sample', 'Samples.', { word: described(text(64), 'A word.') }, {
   endpoint: defineEndpointOption({
@@ -73,7 +73,7 @@ export const Sample = defineModule('sample', 'Samples.', { word: described(text(
 `
 
 const MODULE_STEP = `import { Sample, type Settings } from '../../resources/index.ts'
-import { implementModule } from '../module.ts'
+import { implementModule } from '../contracts/module.ts'
 import type { ModuleContext } from './context.ts'
 
 export const sample = implementModule(Sample, {
@@ -82,7 +82,7 @@ export const sample = implementModule(Sample, {
 })
 `
 
-const BACKEND = `import { common, defineResource } from './define.ts'
+const BACKEND = `import { common, defineResource } from './schema/define.ts'
 
 export const SampleBackend = defineResource({
   name: 'sample backend',
@@ -95,14 +95,14 @@ export const SampleBackend = defineResource({
 `
 
 const BACKEND_BUILDER = `import type { SampleBackend } from '../../resources/index.ts'
-import type { OwnedRecord } from '../snapshot.ts'
+import type { OwnedRecord } from '../contracts/snapshot.ts'
 import { emptyBackend } from './balancer.ts'
 import type { BackendBuilder } from './context.ts'
 
 export const sample: BackendBuilder<OwnedRecord<typeof SampleBackend>> = () => emptyBackend
 `
 
-const RESOURCE = `import { common, defineResource } from './define.ts'
+const RESOURCE = `import { common, defineResource } from './schema/define.ts'
 
 export const Note = defineResource({
   name: 'note',
@@ -124,6 +124,7 @@ const LISTS = {
 } as const
 
 const SAMPLES = 'test/support/samples.ts'
+const CONVERSIONS = 'src/policy-cli/edge-policy.ts'
 const DIAGRAM_TEST = 'src/web/dashboard/pages/edges/request-flow.test.ts'
 
 // It compiles everything twice.
@@ -160,6 +161,7 @@ test('the compiler or a test names every place that a new module, backend or res
     'src/edge/modules/modules.test.ts',
     'src/edge/modules/upgrades.test.ts',
     'src/edge/backends/backends.test.ts',
+    CONVERSIONS,
     SAMPLES,
   ])
     assert.ok(declared.files.has(place), `${place} is not named:\n${declared.output}`)
@@ -179,6 +181,7 @@ test('the compiler or a test names every place that a new module, backend or res
   await insert('src/edge/backends/backends.test.ts', '  bkdsc: {', '  bkdsm: {} as never,')
   await insert(SAMPLES, '  compression: async', '  sample: async () => ({ word: "x" }),')
   await insert(SAMPLES, '  backends_static: {', '  backends_sample: {} as never, notes: {} as never,')
+  await insert(CONVERSIONS, '  compression: (', '  sample: () => {},')
   const complete = await compile()
   assert.equal(complete.output, '')
   const withoutPages = await runTests(DIAGRAM_TEST, 'test/endpoint-options/endpoint-options.test.ts')

@@ -3,6 +3,7 @@ import {
   type BasicAuth,
   configurationModules,
   type EndpointConfiguration,
+  routeModules,
   type Settings,
 } from '../../resources/index.ts'
 import type { ConnectionStep } from '../contracts/module.ts'
@@ -174,6 +175,12 @@ function compileHttp(record: OwnedConfiguration, context: CompileContext): Compi
   return { admission: route.admission, route, tls, entry: backend?.enabled ? entry : undefined }
 }
 
+/** Of the modules of a route, a configuration has some. */
+const NO_MODULES = Object.fromEntries(Object.keys(routeModules).map((name) => [name, null])) as Record<
+  keyof typeof routeModules,
+  null
+>
+
 function buildHttp(
   record: OwnedConfiguration,
   context: CompileContext,
@@ -182,14 +189,11 @@ function buildHttp(
   try {
     const tls = buildTlsSettings(record, context)
     const modules = {
+      ...NO_MODULES,
       ...record,
       edge_id: id,
       ip_restriction: record.ip_policy,
       webhook_verification: record.webhook_validation,
-      websocket_tcp_converter: null,
-      user_agent_filter: null,
-      jwt_validation: null,
-      traffic_policy: null,
     }
     const mutualTls = mutual_tls?.enabled === true
     return { tls, route: compileRoute(modules, context, { mutualTls, hostports: null }) }
