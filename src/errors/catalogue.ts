@@ -31,7 +31,7 @@ export async function loadErrorCatalogue(): Promise<readonly ErrorEntry[]> {
         number === undefined || explanation === undefined ? [] : [{ code: number, ...explanation }],
       ),
     ),
-    ...entriesOf('Traffic policies', policyErrors),
+    ...entriesOf('Traffic policies', Object.values(policyErrors)),
     ...entriesOf('adit diagnose', Object.values(diagnosisErrors)),
   ]
 }

@@ -6,6 +6,7 @@ import { parseCidr } from '../base/values/cidr.ts'
 import { findNearest } from '../base/values/nearest.ts'
 import type { Declarations, Environment, Inspect } from '../cel/index.ts'
 import { compile, compileCondition, type Program, parseDuration } from '../cel/index.ts'
+import type { PolicyErrorName, PolicyFault } from './error-codes.ts'
 import type { DocumentPath } from './issue.ts'
 import type { PhaseName, PolicyProtocol } from './phases.ts'
 import {
@@ -26,7 +27,7 @@ export interface FieldContext {
   readonly path: DocumentPath
   /** Called with each expression that is compiled. */
   readonly inspect: Inspect | undefined
-  report(code: number, message: string): void
+  report(error: PolicyErrorName, message: string): void
   /** The context of a field or entry inside this one. */
   child(step: string | number): FieldContext
 }
@@ -78,8 +79,8 @@ export const described = <T>(field: ConfigField<T>, description: string): Config
 interface TextLimits {
   readonly minLength?: number
   readonly maxLength?: number
-  /** Returns what is wrong with a text, and the number of the mistake if it is not 2204. */
-  readonly check?: (text: string) => string | readonly [code: number, message: string] | undefined
+  /** Returns what is wrong with a text, and the name of the mistake if it is not `wrong_type`. */
+  readonly check?: (text: string) => string | PolicyFault | undefined
 }
 
 function readText(
@@ -88,15 +89,16 @@ function readText(
   { minLength = 0, maxLength, check }: TextLimits,
 ): string {
   if (typeof value !== 'string') {
-    context.report(2204, `it must be a text, not ${nounOf(value)}`)
+    context.report('wrong_type', `it must be a text, not ${nounOf(value)}`)
     return ''
   }
-  if (value.length < minLength) context.report(2223, 'it must not be empty')
+  if (value.length < minLength) context.report('empty_value', 'it must not be empty')
   else if (maxLength !== undefined && value.length > maxLength)
-    context.report(2221, `it has at most ${maxLength} characters`)
+    context.report('text_too_long', `it has at most ${maxLength} characters`)
   else {
     const fault = check?.(value)
-    if (fault !== undefined) context.report(...(typeof fault === 'string' ? ([2204, fault] as const) : fault))
+    if (fault !== undefined)
+      context.report(...(typeof fault === 'string' ? (['wrong_type', fault] as const) : fault))
   }
   return value
 }
@@ -150,7 +152,7 @@ function templateField(limits: TemplateLimits, whenAbsent: WhenAbsent): ConfigFi
         return compiled
       } catch (error) {
         if (!(error instanceof TemplateError)) throw error
-        context.report(2224, error.message)
+        context.report('invalid_interpolation', error.message)
         return literalTemplate('')
       }
     },
@@ -168,7 +170,7 @@ export const expression: ConfigField<Program> = {
     )
     if (compilation.ok) return compilation.program
     const [{ message, line, column }] = compilation.errors as [(typeof compilation.errors)[number]]
-    context.report(2200, `${message} (line ${line}, column ${column})`)
+    context.report('invalid_expression', `${message} (line ${line}, column ${column})`)
     return NOTHING
   },
 }
@@ -181,7 +183,7 @@ export function condition(variables: Declarations['variables']): ConfigField<Pro
       const source = readText(value, context, { minLength: 1 })
       const compiled = compileCondition(source, context.environment.with(variables), context.inspect)
       if ('program' in compiled) return compiled.program
-      context.report(2200, compiled.error)
+      context.report('invalid_expression', compiled.error)
       return NOTHING
     },
   }
@@ -204,7 +206,7 @@ export const pattern: ConfigField<PatternTemplate> = {
     try {
       return { template: compiled, regex: compileLinearRegex(compiled.literal) }
     } catch (error) {
-      context.report(2261, `it is not a regular expression of RE2: ${errorMessage(error)}`)
+      context.report('invalid_pattern', `it is not a regular expression of RE2: ${errorMessage(error)}`)
       return { template: compiled, regex: undefined }
     }
   },
@@ -213,7 +215,8 @@ export const pattern: ConfigField<PatternTemplate> = {
 export const flag: ConfigField<boolean> = {
   schema: Type.Boolean(),
   read(value, context) {
-    if (typeof value !== 'boolean') context.report(2204, `it must be true or false, not ${nounOf(value)}`)
+    if (typeof value !== 'boolean')
+      context.report('wrong_type', `it must be true or false, not ${nounOf(value)}`)
     return value === true
   },
 }
@@ -224,9 +227,9 @@ export function integer(minimum: number, maximum: number): ConfigField<number> {
     schema: Type.Integer({ minimum, maximum }),
     read(value, context) {
       if (typeof value !== 'number' || !Number.isInteger(value))
-        context.report(2204, `it must be a whole number, not ${nounOf(value)}`)
+        context.report('wrong_type', `it must be a whole number, not ${nounOf(value)}`)
       else if (value < minimum || value > maximum)
-        context.report(2215, `it must be between ${minimum} and ${maximum}`)
+        context.report('out_of_range', `it must be between ${minimum} and ${maximum}`)
       return value as number
     },
   }
@@ -237,9 +240,9 @@ export function number(minimum: number, maximum: number): ConfigField<number> {
   return {
     schema: Type.Number({ minimum, maximum }),
     read(value, context) {
-      if (typeof value !== 'number') context.report(2204, `it must be a number, not ${nounOf(value)}`)
+      if (typeof value !== 'number') context.report('wrong_type', `it must be a number, not ${nounOf(value)}`)
       else if (value < minimum || value > maximum)
-        context.report(2215, `it must be between ${minimum} and ${maximum}`)
+        context.report('out_of_range', `it must be between ${minimum} and ${maximum}`)
       return value as number
     },
   }
@@ -253,7 +256,7 @@ export function choice<const W extends string>(...words: readonly W[]): ConfigFi
       if (!words.includes(value as W)) {
         const near = typeof value === 'string' ? findNearest(value, words) : undefined
         const hint = near === undefined ? `use one of ${words.join(', ')}` : `did you mean ${near}?`
-        context.report(2222, `${formatValue(value)} cannot be used; ${hint}`)
+        context.report('unknown_value', `${formatValue(value)} cannot be used; ${hint}`)
       }
       return value as W
     },
@@ -271,9 +274,9 @@ export function duration(minSeconds: number, maxSeconds: number): ConfigField<nu
     read(value, context) {
       const millis = toMillis(value)
       if (millis === undefined)
-        context.report(2225, `${formatValue(value)} is not a duration, such as 10s or 2m`)
+        context.report('invalid_duration', `${formatValue(value)} is not a duration, such as 10s or 2m`)
       else if (millis < minSeconds * SECOND || millis > maxSeconds * SECOND)
-        context.report(2225, `it must be between ${minSeconds}s and ${maxSeconds}s`)
+        context.report('invalid_duration', `it must be between ${minSeconds}s and ${maxSeconds}s`)
       return millis ?? 0
     },
   }
@@ -302,16 +305,17 @@ export function listOf<T>(item: ConfigField<T>, limits: ListLimits = {}): Config
     schema: Type.Array(item.schema, { minItems, maxItems, ...(unique && { uniqueItems: true }) }),
     read(value, context) {
       if (!Array.isArray(value)) {
-        context.report(2204, `it must be a list, not ${nounOf(value)}`)
+        context.report('wrong_type', `it must be a list, not ${nounOf(value)}`)
         return []
       }
       if (value.length < minItems)
-        context.report(2223, `it needs at least ${minItems} ${noun('entry', minItems)}`)
+        context.report('empty_value', `it needs at least ${minItems} ${noun('entry', minItems)}`)
       if (value.length > maxItems) {
-        context.report(2218, `it has at most ${maxItems} entries`)
+        context.report('list_too_long', `it has at most ${maxItems} entries`)
         return []
       }
-      if (unique && new Set(value).size < value.length) context.report(2231, 'it names something twice')
+      if (unique && new Set(value).size < value.length)
+        context.report('duplicate_entry', 'it names something twice')
       return value.map((entry, index) => item.read(entry, context.child(index)))
     },
   }
@@ -326,21 +330,21 @@ export function mapOf<T>(
     schema: Type.Record(Type.String(), item.schema, { minProperties: minItems, maxProperties: maxItems }),
     read(value, context) {
       if (!isMap(value)) {
-        context.report(2204, `it must be a map, not ${nounOf(value)}`)
+        context.report('wrong_type', `it must be a map, not ${nounOf(value)}`)
         return []
       }
       const entries = Object.entries(value)
       if (entries.length < minItems)
-        context.report(2223, `it needs at least ${minItems} ${noun('entry', minItems)}`)
+        context.report('empty_value', `it needs at least ${minItems} ${noun('entry', minItems)}`)
       if (entries.length > maxItems) {
-        context.report(2212, `it has at most ${maxItems} entries`)
+        context.report('too_many_entries', `it has at most ${maxItems} entries`)
         return []
       }
       return entries.map(([name, entry]) => {
         const inner = context.child(name)
         const fault = checkName?.(name)
         if (fault !== undefined)
-          inner.report(...(typeof fault === 'string' ? ([2204, fault] as const) : fault))
+          inner.report(...(typeof fault === 'string' ? (['wrong_type', fault] as const) : fault))
         return [name, item.read(entry, inner)] as const
       })
     },
@@ -363,14 +367,14 @@ export function object<F extends Readonly<Record<string, ConfigField>>>(
     read(value, context) {
       const config: Record<string, unknown> = {}
       if (!isMap(value)) {
-        context.report(2203, `it must be a map, not ${nounOf(value)}`)
+        context.report('unknown_field', `it must be a map, not ${nounOf(value)}`)
         return config as never
       }
       const known = new Set<string>()
       let isComplete = true
-      const report = (field: FieldContext, code: number, message: string) => {
+      const report = (field: FieldContext, error: PolicyErrorName, message: string) => {
         isComplete = false
-        field.report(code, message)
+        field.report(error, message)
       }
       for (const [name, field] of Object.entries(fields)) {
         const key = [name, ...(field.aliases ?? [])].find((spelling) => value[spelling] != null)
@@ -379,10 +383,10 @@ export function object<F extends Readonly<Record<string, ConfigField>>>(
           const inner = context.child(key)
           config[name] = field.read(value[key], { ...inner, report: (...args) => report(inner, ...args) })
         } else if (field.absent !== undefined) config[name] = field.absent.value
-        else report(context, 2234, `"${name}" is required`)
+        else report(context, 'missing_field', `"${name}" is required`)
       }
       for (const key of Object.keys(value))
-        if (!known.has(key)) report(context.child(key), 2203, unknownKey(key, names))
+        if (!known.has(key)) report(context.child(key), 'unknown_field', unknownKey(key, names))
       if (isComplete) check?.(config as never, context)
       return config as never
     },
@@ -405,7 +409,7 @@ export const cidr = strictTemplate({
       parseCidr(value)
       return undefined
     } catch (error) {
-      return [2217, errorMessage(error)]
+      return ['invalid_cidr', errorMessage(error)]
     }
   },
 })
@@ -413,10 +417,10 @@ export const cidr = strictTemplate({
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /** What is wrong with the name of a header. */
-export function checkHeaderName(name: string): readonly [number, string] | undefined {
-  if (!TOKEN.test(name)) return [2208, `"${name.slice(0, 60)}" is not the name of a header`]
+export function checkHeaderName(name: string): PolicyFault | undefined {
+  if (!TOKEN.test(name)) return ['invalid_header_name', `"${name.slice(0, 60)}" is not the name of a header`]
   if (isConnectionField(name.toLowerCase()))
-    return [2209, `${name} cannot be changed, since it belongs to the connection`]
+    return ['reserved_header', `${name} cannot be changed, since it belongs to the connection`]
   return undefined
 }
 
@@ -429,7 +433,9 @@ export const headers = (checkName = checkHeaderName) =>
     template({
       maxLength: MAX_HEADER_LENGTH,
       check: (value) =>
-        /[\r\n\0]/.test(value) ? [2210, 'a header must not contain line breaks'] : undefined,
+        /[\r\n\0]/.test(value)
+          ? ['invalid_header_value', 'a header must not contain line breaks']
+          : undefined,
     }),
     { maxItems: MAX_HEADERS, checkName },
   )

@@ -1,5 +1,6 @@
 import { isWithin } from '../base/values/domain.ts'
 import { isInternalName } from '../base/values/endpoint-url.ts'
+import { policyErrors } from './error-codes.ts'
 import type { Policy } from './validate.ts'
 
 /** Checks whether an account owns a name with all names below it. */
@@ -25,10 +26,13 @@ export async function findCookieDomainMistake(
       (host) => !isInternalName(host) && !isWithin(host.replace(/^\*\./, ''), domain),
     )
     if (outside !== undefined)
-      return { code: 2241, message: `auth_cookie_domain: ${outside} is not ${domain} or below it` }
+      return {
+        code: policyErrors.foreign_cookie_domain.code,
+        message: `auth_cookie_domain: ${outside} is not ${domain} or below it`,
+      }
     if (!(await ownsDomain(domain)))
       return {
-        code: 2241,
+        code: policyErrors.foreign_cookie_domain.code,
         message: `auth_cookie_domain: the account has not reserved ${domain} or *.${domain}`,
       }
   }

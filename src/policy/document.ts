@@ -3,6 +3,7 @@ import { errorMessage } from '../base/text/error-message.ts'
 import { expandAliases, LINEAR_PARSING, YamlMistake } from '../base/text/yaml-document.ts'
 import { findNearest } from '../base/values/nearest.ts'
 import { MAX_POLICY_BYTES } from '../resources/endpoint-options.ts'
+import { type PolicyErrorName, policyErrors } from './error-codes.ts'
 import { type DocumentPath, PolicyError, type PolicyIssue, PolicyIssues } from './issue.ts'
 import { type Attachment, isHttp, PHASES, type PhaseName } from './phases.ts'
 
@@ -30,7 +31,7 @@ export interface ActionSource {
 export interface PolicyDocument {
   readonly phases: Readonly<Partial<Record<PhaseName, readonly RuleSource[]>>>
   /** Creates a mistake at a place of the text. */
-  issue(code: number, message: string, path: DocumentPath): PolicyIssue
+  issue(error: PolicyErrorName, message: string, path: DocumentPath): PolicyIssue
 }
 
 /** Reads a policy in YAML or JSON, in the present form or in the older one of `inbound` and `outbound`. Throws `PolicyError`. */
@@ -95,17 +96,17 @@ class DocumentReader {
   #reportUnknownPhase(key: string): void {
     const near = findNearest(key, PHASES)
     const hint = near === undefined ? `the phases are ${PHASES.join(', ')}` : `did you mean ${near}?`
-    this.#report(2236, `"${clip(key)}" is not a phase; ${hint}`, [key])
+    this.#report('malformed_document', `"${clip(key)}" is not a phase; ${hint}`, [key])
   }
 
   #readRules(value: unknown, path: DocumentPath): RuleSource[] {
     if (!Array.isArray(value)) {
-      this.#report(2236, 'it must be a list of rules', path)
+      this.#report('malformed_document', 'it must be a list of rules', path)
       return []
     }
     this.#rules += value.length
     if (this.#rules > MAX_RULES) {
-      this.#report(2264, `a policy has at most ${MAX_RULES} rules`, path)
+      this.#report('too_many_rules', `a policy has at most ${MAX_RULES} rules`, path)
       return []
     }
     return value.flatMap((rule, index) => this.#readRule(rule, [...path, index]))
@@ -115,16 +116,21 @@ class DocumentReader {
     const fields = this.#fields(value, path, ['name', 'expressions', 'actions', 'enabled'], 'a rule')
     if (fields === undefined) return []
     const { name, enabled } = fields
-    const expressions = this.#list(fields.expressions, MAX_EXPRESSIONS, 2265)
+    const expressions = this.#list(fields.expressions, MAX_EXPRESSIONS, 'too_many_expressions')
     for (const { value: expression, path: location } of expressions)
-      if (typeof expression !== 'string') this.#report(2200, 'an expression must be a text', location)
-    const actions = this.#list(fields.actions, MAX_ACTIONS, 2255).flatMap((action) =>
+      if (typeof expression !== 'string')
+        this.#report('invalid_expression', 'an expression must be a text', location)
+    const actions = this.#list(fields.actions, MAX_ACTIONS, 'too_many_actions').flatMap((action) =>
       this.#readAction(action),
     )
     if (fields.actions?.value === undefined || actions.length === 0)
-      this.#report(2206, 'a rule needs at least one action', path)
+      this.#report('no_action', 'a rule needs at least one action', path)
     if (name?.value != null && (typeof name.value !== 'string' || name.value.length > MAX_NAME_LENGTH))
-      this.#report(2204, `the name of a rule must be a text of at most ${MAX_NAME_LENGTH} characters`, path)
+      this.#report(
+        'wrong_type',
+        `the name of a rule must be a text of at most ${MAX_NAME_LENGTH} characters`,
+        path,
+      )
     if (enabled?.value === false) return []
     const texts = expressions.map(({ value: expression }) => String(expression))
     return [{ name: String(name?.value ?? ''), expressions: texts, actions, path }]
@@ -134,7 +140,7 @@ class DocumentReader {
     const fields = this.#fields(value, path, ['type', 'config'], 'an action')
     if (fields === undefined) return []
     if (typeof fields.type?.value !== 'string') {
-      this.#report(2201, 'an action needs a "type"', path)
+      this.#report('unknown_action', 'an action needs a "type"', path)
       return []
     }
     return [{ type: fields.type.value, config: fields.config?.value ?? {}, path }]
@@ -143,7 +149,7 @@ class DocumentReader {
   /** The fields of a map by their lower-case names; older SDKs write names with a capital. */
   #fields(value: unknown, path: DocumentPath, names: readonly string[], noun: string): Fields | undefined {
     if (!isMap(value)) {
-      this.#report(2236, `${noun} must be a map with ${names.slice(0, -1).join(', ')}`, path)
+      this.#report('malformed_document', `${noun} must be a map with ${names.slice(0, -1).join(', ')}`, path)
       return undefined
     }
     const fields: Fields = {}
@@ -153,27 +159,27 @@ class DocumentReader {
       else {
         const near = findNearest(key, names)
         const hint = near === undefined ? '' : `; did you mean ${near}?`
-        this.#report(2236, `${noun} has no "${clip(key)}"${hint}`, [...path, key])
+        this.#report('malformed_document', `${noun} has no "${clip(key)}"${hint}`, [...path, key])
       }
     }
     return fields
   }
 
-  #list(field: LocatedValue | undefined, max: number, code: number): LocatedValue[] {
+  #list(field: LocatedValue | undefined, max: number, error: PolicyErrorName): LocatedValue[] {
     if (field?.value == null) return []
     const { value, path } = field
-    if (!Array.isArray(value)) this.#report(2236, 'it must be a list', path)
-    else if (value.length > max) this.#report(code, `it may have ${max} entries at most`, path)
+    if (!Array.isArray(value)) this.#report('malformed_document', 'it must be a list', path)
+    else if (value.length > max) this.#report(error, `it may have ${max} entries at most`, path)
     else return value.map((entry, index) => ({ value: entry, path: [...path, index] }))
     return []
   }
 
-  #report(code: number, message: string, path: DocumentPath): void {
-    this.#issues.add(() => this.#issue(code, message, path))
+  #report(error: PolicyErrorName, message: string, path: DocumentPath): void {
+    this.#issues.add(() => this.#issue(error, message, path))
   }
 
-  #issue(code: number, message: string, path: DocumentPath): PolicyIssue {
-    return { code, message, path, line: this.#lineOf(path), ...this.#namesOf(path) }
+  #issue(error: PolicyErrorName, message: string, path: DocumentPath): PolicyIssue {
+    return { code: policyErrors[error].code, message, path, line: this.#lineOf(path), ...this.#namesOf(path) }
   }
 
   /** The name of a rule and the type of an action, which people search for. */
@@ -218,7 +224,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
 }
 
 function unreadable(message: string, line?: number): PolicyError {
-  return new PolicyError([{ code: 2236, message, path: [], line }])
+  return new PolicyError([{ code: policyErrors.malformed_document.code, message, path: [], line }])
 }
 
 const capitalized = (name: string) => name.slice(0, 1).toUpperCase() + name.slice(1)

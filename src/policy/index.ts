@@ -22,6 +22,7 @@ export type {
 } from './activation.ts'
 export type { PatternTemplate } from './config.ts'
 export { findCookieDomainMistake, mayHaveCookieDomain, type OwnsDomain } from './cookie-domains.ts'
+export { policyErrors } from './error-codes.ts'
 export { type ActionStep, type CompiledRule, runRules, UndecidedRule } from './evaluate.ts'
 export {
   compileIpFile,

@@ -34,7 +34,7 @@ export function formatLanguagePage(): string {
       'Errors',
       table(
         ['Code', 'Cause'],
-        policyErrors.map((error) => [code(`ERR_ADIT_${error.code}`), error.cause]),
+        Object.values(policyErrors).map((error) => [code(`ERR_ADIT_${error.code}`), error.cause]),
       ),
     ),
   ]

@@ -5,6 +5,7 @@ import type { Action } from './actions/define.ts'
 import { actions } from './actions/index.ts'
 import type { FieldContext } from './config.ts'
 import { type ActionSource, type PolicyDocument, type RuleSource, readDocument } from './document.ts'
+import type { PolicyErrorName } from './error-codes.ts'
 import type { FactKind } from './ip-data/ip-data.ts'
 import { type DocumentPath, type PolicyIssue, PolicyIssues } from './issue.ts'
 import { type Attachment, isHttp, PHASES, type PhaseName } from './phases.ts'
@@ -62,7 +63,7 @@ export function reviewPolicy(
   const findings = (level: Finding['severity']) =>
     reviewer.findings
       .filter(({ severity }) => severity === level)
-      .map(({ message, path }) => document.issue(2200, message, path))
+      .map(({ message, path }) => document.issue('invalid_expression', message, path))
   return { policy, mistakes: findings('mistake'), warnings: findings('warning') }
 }
 
@@ -78,7 +79,7 @@ export function unknownIpPolicy(text: string, attachment: Attachment, id: string
       }),
     ),
   )
-  return document.issue(2216, `there is no IP policy ${id} in this account`, paths[0] ?? [])
+  return document.issue('unknown_ip_policy', `there is no IP policy ${id} in this account`, paths[0] ?? [])
 }
 
 /** Whether an action ends its phase whenever it runs. */
@@ -131,7 +132,7 @@ class Validator {
     const ends = rules.some(({ conditions, actions }) => conditions.length === 0 && actions.some(endsPhase))
     if (this.#attachment.kind === 'cloud' && !ends)
       this.#report(
-        2235,
+        'unended_request',
         `it does not end every ${traffic}: a rule without expressions needs an action such as ${traffic === 'request' ? 'custom-response, ' : ''}deny or forward-internal`,
         [phase],
       )
@@ -140,10 +141,14 @@ class Validator {
   #checkPhase(phase: PhaseName, path: DocumentPath): void {
     const { protocol, kind } = this.#attachment
     if (!isHttp(this.#attachment) && phase !== 'on_tcp_connect')
-      this.#report(2230, `${phase} is not a phase of ${protocol} endpoints; use on_tcp_connect`, path)
+      this.#report(
+        'phase_of_other_protocol',
+        `${phase} is not a phase of ${protocol} endpoints; use on_tcp_connect`,
+        path,
+      )
     if (kind === 'route' && phase === 'on_tcp_connect')
       this.#report(
-        2248,
+        'phase_not_of_routes',
         'a route of an HTTPS edge has no on_tcp_connect: its requests share connections',
         path,
       )
@@ -157,7 +162,7 @@ class Validator {
       const { condition, reads } = this.#compile(source, phase)
       reviewed.push({ reads, path: location })
       if ('program' in condition) return [condition.program]
-      this.#report(2200, condition.error, location)
+      this.#report('invalid_expression', condition.error, location)
       return []
     })
     this.#reviewer?.reviewTogether(reviewed)
@@ -167,7 +172,7 @@ class Validator {
     const unreachable = end === -1 ? undefined : sources[end + 1]
     if (unreachable !== undefined && read.length === sources.length)
       this.#report(
-        2207,
+        'unreachable_action',
         `it is never reached, because ${read[end]!.action.type} ends the rule`,
         unreachable.path,
       )
@@ -199,11 +204,12 @@ class Validator {
       if (!action.appliesToAll) continue
       if (expressions.length > 0)
         this.#report(
-          2204,
+          'wrong_type',
           `${action.type} applies to all connections: put it into a rule without expressions`,
           [...path, 'expressions'],
         )
-      if (this.#applied.has(action.type)) this.#report(2231, `a policy has one ${action.type} at most`, path)
+      if (this.#applied.has(action.type))
+        this.#report('duplicate_entry', `a policy has one ${action.type} at most`, path)
       this.#applied.add(action.type)
     }
   }
@@ -216,23 +222,27 @@ class Validator {
         actions.map((candidate) => candidate.type),
       )
       const hint = near === undefined ? '' : `; did you mean ${near}?`
-      this.#report(2201, `there is no action "${type.slice(0, 60)}"${hint}`, path)
+      this.#report('unknown_action', `there is no action "${type.slice(0, 60)}"${hint}`, path)
       return []
     }
     const { protocol } = this.#attachment
     if (!action.phases.includes(phase)) {
       this.#report(
-        2202,
+        'wrong_phase',
         `${action.type} cannot be used in ${phase}, only in ${action.phases.join(', ')}`,
         path,
       )
       return []
     }
     if (action.protocols !== undefined && !action.protocols.includes(protocol))
-      this.#report(2205, `${action.type} cannot be used on ${protocol} endpoints`, path)
+      this.#report('wrong_protocol', `${action.type} cannot be used on ${protocol} endpoints`, path)
     if (action.signsIn) {
       if (this.#signIn !== undefined)
-        this.#report(2239, `one action can sign visitors in, and ${this.#signIn} does so already`, path)
+        this.#report(
+          'several_sign_ins',
+          `one action can sign visitors in, and ${this.#signIn} does so already`,
+          path,
+        )
       this.#signIn = action.type
     }
     const context = this.#contextOf([...path, 'config'], phase)
@@ -251,12 +261,12 @@ class Validator {
       protocol: this.#attachment.protocol,
       path,
       inspect: this.#reviewer?.inspect(path),
-      report: (code, message) => this.#report(code, message, path),
+      report: (error, message) => this.#report(error, message, path),
       child: (step) => this.#contextOf([...path, step], phase),
     }
   }
 
-  #report(code: number, message: string, path: DocumentPath): void {
-    this.#issues.add(() => this.#document.issue(code, message, path))
+  #report(error: PolicyErrorName, message: string, path: DocumentPath): void {
+    this.#issues.add(() => this.#document.issue(error, message, path))
   }
 }

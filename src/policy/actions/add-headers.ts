@@ -11,7 +11,9 @@ export const addHeaders = defineAction({
   config: object({
     headers: described(
       headers((name) =>
-        name.toLowerCase() === 'user-agent' ? [2209, 'user-agent cannot be added'] : checkHeaderName(name),
+        name.toLowerCase() === 'user-agent'
+          ? ['reserved_header', 'user-agent cannot be added']
+          : checkHeaderName(name),
       ),
       'names and values',
     ),

@@ -1,6 +1,7 @@
 import { isQuotable } from '../../base/http/quoted-string.ts'
 import { BOOL, STRING } from '../../cel/index.ts'
 import { described, flag, listOf, object, strictTemplate, text, withDefault } from '../config.ts'
+import type { PolicyFault } from '../error-codes.ts'
 import { plain } from '../variables/shape.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
@@ -27,7 +28,7 @@ export const basicAuth = defineAction({
           check: (realm) =>
             isQuotable(realm)
               ? undefined
-              : [2258, 'it consists of ASCII characters, without quotation marks'],
+              : ['invalid_realm', 'it consists of ASCII characters, without quotation marks'],
         }),
         'adit',
       ),
@@ -41,11 +42,11 @@ export const basicAuth = defineAction({
   },
 })
 
-function checkCredential(credential: string): readonly [number, string] | undefined {
+function checkCredential(credential: string): PolicyFault | undefined {
   const colon = credential.indexOf(':')
-  if (colon === -1) return [2257, 'a credential has the form user:password']
+  if (colon === -1) return ['invalid_credential', 'a credential has the form user:password']
   const { length } = credential.slice(colon + 1)
   return length < MIN_PASSWORD || length > MAX_PASSWORD
-    ? [2237, `a password has ${MIN_PASSWORD} to ${MAX_PASSWORD} characters`]
+    ? ['invalid_password', `a password has ${MIN_PASSWORD} to ${MAX_PASSWORD} characters`]
     : undefined
 }

@@ -47,6 +47,6 @@ function checkUrl(url: string, context: FieldContext): void {
   try {
     parseInternalUrl(url, isHttp(context) ? HTTP_PROTOS : RAW_PROTOS)
   } catch (error) {
-    context.report(2226, errorMessage(error))
+    context.report('invalid_url', errorMessage(error))
   }
 }

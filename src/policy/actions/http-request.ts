@@ -42,7 +42,7 @@ const retryVariables = {
 }
 
 const checkUrl = (url: string) =>
-  /^https?:\/\//i.test(url) && URL.canParse(url) ? undefined : ([2226, 'it is not a URL'] as const)
+  /^https?:\/\//i.test(url) && URL.canParse(url) ? undefined : (['invalid_url', 'it is not a URL'] as const)
 
 export const httpRequest = defineAction({
   type: 'http-request',

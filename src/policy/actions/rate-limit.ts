@@ -42,7 +42,8 @@ export const rateLimit = defineAction({
       enforce: described(withDefault(flag, true), 'false: only sets the results'),
     },
     ({ rate }, context) => {
-      if (rate % STEP_MS !== 0) context.child('rate').report(2225, 'it must be a multiple of 10 seconds')
+      if (rate % STEP_MS !== 0)
+        context.child('rate').report('invalid_duration', 'it must be a multiple of 10 seconds')
     },
   ),
   results: { bucket_key: listType(STRING), limited: BOOL, error: errorResult },

@@ -13,7 +13,7 @@ export const removeHeaders = defineAction({
         text({
           check: (name) =>
             name.toLowerCase() === 'user-agent'
-              ? [2209, 'user-agent cannot be removed']
+              ? ['reserved_header', 'user-agent cannot be removed']
               : checkHeaderName(name),
         }),
         { maxItems: 10 },

@@ -23,7 +23,9 @@ export const restrictIps = defineAction({
           listOf(
             text({
               check: (id) =>
-                /^ipp_\w+$/.test(id) ? undefined : [2216, `"${id}" is not the id of an IP policy`],
+                /^ipp_\w+$/.test(id)
+                  ? undefined
+                  : ['unknown_ip_policy', `"${id}" is not the id of an IP policy`],
             }),
             {
               maxItems: 10,
@@ -36,7 +38,7 @@ export const restrictIps = defineAction({
     },
     ({ allow, deny, ip_policies }, context) => {
       if (allow.length + deny.length + ip_policies.length === 0)
-        context.report(2223, 'it needs "allow", "deny" or "ip_policies"')
+        context.report('empty_value', 'it needs "allow", "deny" or "ip_policies"')
     },
   ),
   results: { action: STRING, matched_cidr: STRING, error: errorResult },

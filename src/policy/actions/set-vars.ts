@@ -25,18 +25,18 @@ const assignment: ConfigField<VarAssignment> = {
   read(entry, context) {
     const [name, ...others] = isMap(entry) ? Object.keys(entry) : []
     if (name === undefined || others.length > 0) {
-      context.report(2250, 'each entry is a map with one name and its value')
+      context.report('invalid_variable', 'each entry is a map with one name and its value')
       return { name: '', value: { kind: 'literal', value: null } }
     }
     if (!/^[A-Za-z_]\w{0,127}$/.test(name))
-      context.report(2250, `"${name.slice(0, 60)}" cannot be the name of a variable`)
+      context.report('invalid_variable', `"${name.slice(0, 60)}" cannot be the name of a variable`)
     return { name, value: readValue((entry as Record<string, unknown>)[name], context.child(name), 1) }
   },
 }
 
 function readValue(value: unknown, context: FieldContext, depth: number): VarValue {
   if (depth > MAX_DEPTH) {
-    context.report(2252, `values are nested ${MAX_DEPTH} levels deep at most`)
+    context.report('nested_too_deeply', `values are nested ${MAX_DEPTH} levels deep at most`)
     return { kind: 'literal', value: null }
   }
   if (typeof value === 'string')

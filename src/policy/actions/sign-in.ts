@@ -46,9 +46,9 @@ const domainText = text({
   check(domain) {
     try {
       if (normalizeCookieDomain(domain).includes('.')) return undefined
-      return [2243, `${domain} has no dot`]
+      return ['invalid_domain', `${domain} has no dot`]
     } catch (error) {
-      return [2243, `it is not a domain: ${errorMessage(error)}`]
+      return ['invalid_domain', `it is not a domain: ${errorMessage(error)}`]
     }
   },
 })
@@ -114,8 +114,9 @@ const parameters = {
       mapOf(text({ maxLength: 2048 }), {
         maxItems: 10,
         checkName: (name) => {
-          if (name === '' || name.length > 128) return [2244, 'a parameter has 1 to 128 characters']
-          return RESERVED_PARAMS.has(name) ? [2244, `${name} is set by the server`] : undefined
+          if (name === '' || name.length > 128)
+            return ['invalid_parameter', 'a parameter has 1 to 128 characters']
+          return RESERVED_PARAMS.has(name) ? ['invalid_parameter', `${name} is set by the server`] : undefined
         },
       }),
       [],
@@ -140,7 +141,7 @@ const clientResults = {
 }
 
 const checkUrl = (url: string) =>
-  /^https?:\/\//.test(url) && URL.canParse(url) ? undefined : ([2226, 'it is not a URL'] as const)
+  /^https?:\/\//.test(url) && URL.canParse(url) ? undefined : (['invalid_url', 'it is not a URL'] as const)
 
 export const oauth = defineAction({
   type: 'oauth',
@@ -198,7 +199,7 @@ export const openidConnect = defineAction({
     ({ client_secret, token_endpoint_auth_method: method = '' }, context) => {
       const missing =
         client_secret.literal === undefined ? undefined : tokenAuthError(method, client_secret.literal)
-      if (missing !== undefined) context.report(2234, `client_secret: ${missing}`)
+      if (missing !== undefined) context.report('missing_field', `client_secret: ${missing}`)
     },
   ),
   resultName: 'oidc',

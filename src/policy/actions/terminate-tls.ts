@@ -99,18 +99,21 @@ export const terminateTls = defineAction({
     (config, context) => {
       const { min_version = '1.2', max_version = '1.3' } = config
       if (min_version > max_version)
-        context.child('min_version').report(2204, 'it must not be higher than max_version')
+        context.child('min_version').report('wrong_type', 'it must not be higher than max_version')
       const { server_certificate: certificate, server_private_key: key } = config
       if ((certificate === undefined) !== (key === undefined))
-        context.report(2240, 'server_certificate and server_private_key belong together')
+        context.report('incomplete_certificate', 'server_certificate and server_private_key belong together')
       if (certificate?.literal !== undefined && key?.literal !== undefined)
         if (!new X509Certificate(certificate.literal).checkPrivateKey(createPrivateKey(key.literal)))
-          context.child('server_private_key').report(2204, 'it is not the key of server_certificate')
+          context.child('server_private_key').report('wrong_type', 'it is not the key of server_certificate')
       if (
         config.mutual_tls_verification_strategy === 'require-and-verify' &&
         config.mutual_tls_certificate_authorities === undefined
       )
-        context.report(2240, 'require-and-verify needs mutual_tls_certificate_authorities')
+        context.report(
+          'incomplete_certificate',
+          'require-and-verify needs mutual_tls_certificate_authorities',
+        )
     },
   ),
   results: {

@@ -8,6 +8,7 @@ import {
   type Policy,
   PolicyError,
   type PolicyProtocol,
+  policyErrors,
   readPolicy,
   reviewPolicy,
   unknownIpPolicy,
@@ -131,7 +132,7 @@ export function requireOneSignIn(policy: Policy | undefined, module: string | un
   const action = policy && actionsOf(policy).find(({ action: { signsIn } }) => signsIn)?.action
   if (action === undefined || module === undefined) return
   throw new Problem(
-    2239,
+    policyErrors.several_sign_ins.code,
     400,
     `The traffic policy signs visitors in with ${action.type}, and the module ${module} of the route does so already.`,
     { field: FIELD },
