@@ -4,43 +4,65 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '..')
-const text = await readFile(join(root, 'docs/decisions.md'), 'utf8')
-const numbers = [...text.matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number))
+const frontPage = await readFile(join(root, 'docs/decisions.md'), 'utf8')
 
-test('decisions are numbered in order, without gaps', () => {
+interface Entry {
+  readonly number: number
+  /** Its theme, such as `edge.md`. */
+  readonly file: string
+  /** Another decision has replaced it. */
+  readonly isStruck: boolean
+}
+
+const entries: Entry[] = []
+for await (const file of glob('*.md', { cwd: join(root, 'docs/decisions') }))
+  for (const [, anchor, strike, number] of (
+    await readFile(join(root, 'docs/decisions', file), 'utf8')
+  ).matchAll(/^<a id="(\d+)"><\/a>(~~)?\*\*(\d+)\. /gm)) {
+    assert.equal(anchor, number, `the anchor of decision ${number}`)
+    entries.push({ number: Number(number), file, isStruck: strike !== undefined })
+  }
+entries.sort((a, b) => a.number - b.number)
+
+test('decisions are numbered without gaps, each number once', () => {
   assert.deepEqual(
-    numbers,
-    numbers.map((_, index) => index + 1),
+    entries.map(({ number }) => number),
+    entries.map((_, index) => index + 1),
   )
 })
 
-test('every decision belongs to one theme of the index', () => {
-  const index = text.slice(0, text.indexOf('\n1. '))
-  const listed = [...index.matchAll(/\| ([\d, to]+) \|$/gm)].flatMap(([, ranges]) =>
-    ranges!.split(', ').flatMap((range) => {
-      const [first, last = first] = range.split(' to ').map(Number)
-      return Array.from({ length: last! - first! + 1 }, (_, offset) => first! + offset)
-    }),
-  )
+test('the index leads from every number to its entry', () => {
+  const cells = frontPage.matchAll(/ (~~)?\[(\d+)\]\(decisions\/([\w-]+\.md)#(\d+)\)(?:~~)? (?=\|)/g)
+  const listed = Array.from(cells, ([, strike, number, file, anchor]) => {
+    assert.equal(anchor, number, `the link of decision ${number}`)
+    return { number: Number(number), file, isStruck: strike !== undefined }
+  })
 
-  assert.deepEqual(
-    listed.sort((a, b) => a - b),
-    numbers,
-  )
+  assert.deepEqual(listed, entries)
 })
 
-test('every decision that code and documents cite exists', async () => {
-  const missing: string[] = []
+test('every theme is in the list of themes', () => {
+  const themes = Array.from(
+    frontPage.matchAll(/^\| \[.+\]\(decisions\/([\w-]+\.md)\) \|/gm),
+    ([, file]) => file,
+  )
+
+  assert.deepEqual(themes.toSorted(), [...new Set(entries.map(({ file }) => file))].toSorted())
+})
+
+test('every decision that code and documents cite exists, and none has been replaced', async () => {
+  const wrong: string[] = []
   let citations = 0
   for await (const file of glob('{src,test,docs,bench,scripts}/**/*.{ts,tsx,md}', { cwd: root }))
     for (const [citation] of (await readFile(join(root, file), 'utf8')).matchAll(
-      /\b[Dd]ecisions? \d+(?:(?:, | and | to )\d+)*/g,
+      /\b[Dd]ecisions? \[?\d+(?:\]\([^)]+\))?(?:(?:, | and | to )\[?\d+(?:\]\([^)]+\))?)*/g,
     ))
-      for (const [number] of citation.matchAll(/\d+/g)) {
+      for (const [, number] of citation.matchAll(/(?:^|[ [])(\d+)/g)) {
         citations++
-        if (!numbers.includes(Number(number))) missing.push(`${file}: ${number}`)
+        const entry = entries[Number(number) - 1]
+        if (entry === undefined || entry.isStruck) wrong.push(`${file}: ${number}`)
       }
 
-  assert.deepEqual(missing, [])
-  assert.ok(citations > 10, 'the scan found no citations, so it proves nothing')
+  assert.deepEqual(wrong, [])
+  assert.ok(citations > 150, 'the scan found few citations, so it proves little')
 })

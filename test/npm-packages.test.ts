@@ -57,7 +57,7 @@ test('both packages depend on nothing, run no scripts when installed and may be 
 
 test('`npm pack` in the repository packs nothing but the build and its documents', () => {
   const expected =
-    /^(?:bin\/adit\.cjs|scripts\/install\.sh|dist\/(?:lib|types|inspector|dashboard|docs)\/.+|dist\/third-party-licences\.txt|docs\/(?:guides\/)?[^/]+|[A-Z]+(?:\.md)?|package\.json)$/
+    /^(?:bin\/adit\.cjs|scripts\/install\.sh|dist\/(?:lib|types|inspector|dashboard|docs)\/.+|dist\/third-party-licences\.txt|docs\/(?:(?:guides|decisions)\/)?[^/]+|[A-Z]+(?:\.md)?|package\.json)$/
 
   const files = listPacked(root)
 

@@ -8,7 +8,7 @@ Every error has a code \`ERR_ADIT_<number>\`. \`adit help CODE\` explains one on
 \`/docs/errors/CODE\` of its API listener.
 
 Clients that speak the dialect of the original service get the same numbers as \`ERR_NGROK_<number>\`: calls of the management API with
-the header \`Ngrok-Version\`, and messages of the agent protocol, which the official SDKs read ([decision 167](decisions.md)).
+the header \`Ngrok-Version\`, and messages of the agent protocol, which the official SDKs read (decision [167](decisions/api.md#167)).
 
 Errors of the management API are JSON bodies that always have the same four keys:
 
