@@ -47,6 +47,7 @@ test('every link between documents leads to a file and a heading that exist', ()
 const MAPS = [
   'docs/architecture.md',
   'docs/promises.md',
+  'docs/test-suites.md',
   'CONTRIBUTING.md',
   ...globSync('docs/decisions/*.md', { cwd: root }),
 ]

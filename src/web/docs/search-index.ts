@@ -26,7 +26,7 @@ export async function loadSearchIndex(): Promise<SearchIndex> {
 const PAGE_BOOSTS: readonly (readonly [path: RegExp, boost: number])[] = [
   [/^\/docs\/guides\//, 2],
   [
-    /^\/docs\/(?:decisions|benchmarks|benchmarks-more|architecture|promises|protocol|contributing|changelog)\b/,
+    /^\/docs\/(?:decisions|benchmarks|benchmarks-more|architecture|promises|protocol|contributing|changelog|test-suites)\b/,
     0.3,
   ],
 ]
