@@ -23,7 +23,7 @@ export function clientOfRequest(
     : // The TLS of the proxy says nothing of the client's.
       new ForwardedConnection(connection, address, port, {
         scheme,
-        policy: undefined,
+        tlsPolicy: undefined,
         tls: undefined,
         tlsAtProxy: scheme === 'https',
       })
@@ -36,7 +36,7 @@ class ForwardedConnection implements ClientConnection {
   readonly localAddress: string
   readonly localPort: number
   readonly serverName: ClientConnection['serverName']
-  readonly policy: ClientConnection['policy']
+  readonly tlsPolicy: ClientConnection['tlsPolicy']
   readonly tls: ClientConnection['tls']
   readonly startedAt: number
   readonly bytes: ClientConnection['bytes']
@@ -47,7 +47,7 @@ class ForwardedConnection implements ClientConnection {
     proxy: ClientConnection,
     address: string,
     port: number,
-    security: Pick<ClientConnection, 'scheme' | 'policy' | 'tls' | 'tlsAtProxy'>,
+    security: Pick<ClientConnection, 'scheme' | 'tlsPolicy' | 'tls' | 'tlsAtProxy'>,
   ) {
     this.scheme = security.scheme
     this.remoteAddress = address
@@ -55,7 +55,7 @@ class ForwardedConnection implements ClientConnection {
     this.localAddress = proxy.localAddress
     this.localPort = proxy.localPort
     this.serverName = proxy.serverName
-    this.policy = security.policy
+    this.tlsPolicy = security.tlsPolicy
     this.tls = security.tls
     this.startedAt = proxy.startedAt
     this.bytes = proxy.bytes

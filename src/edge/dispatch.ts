@@ -55,9 +55,12 @@ export function dispatch(exchange: Exchange): void {
       return
     }
     if (connection.tlsAtProxy === true) {
-      if (requiresClientCertificate(entry.policy?.settings))
+      if (requiresClientCertificate(entry.tlsPolicy?.settings))
         throw edgeError('certificate_at_proxy', head.host)
-    } else if (entry.policy !== connection.policy && entry.policy?.key !== connection.policy?.key) {
+    } else if (
+      entry.tlsPolicy !== connection.tlsPolicy &&
+      entry.tlsPolicy?.key !== connection.tlsPolicy?.key
+    ) {
       // Checked on every request: a connection may be kept alive or shared by several names (P33).
       exchange.disableKeepAlive()
       throw edgeError('misdirected', head.host)
@@ -111,9 +114,9 @@ export function isStillAdmitted(exchange: Exchange): boolean {
   // An operator may have been deleted, or no longer select the endpoint.
   if (entry === undefined) return !upgrading && connection.service === undefined
   if (connection.tlsAtProxy === true) {
-    if (requiresClientCertificate(entry.policy?.settings)) return false
-  } else if (entry.policy?.key !== connection.policy?.key) {
-    if (upgrading || requiresClientCertificate(entry.policy?.settings)) return false
+    if (requiresClientCertificate(entry.tlsPolicy?.settings)) return false
+  } else if (entry.tlsPolicy?.key !== connection.tlsPolicy?.key) {
+    if (upgrading || requiresClientCertificate(entry.tlsPolicy?.settings)) return false
   }
   try {
     for (const step of entry.routeFor(head.target).admission ?? []) step(connection)

@@ -91,7 +91,7 @@ export interface EdgeDependencies {
   /** Signs visitors in; without it, login modules deny every request. */
   readonly logins?: Logins
   /** The platform's own host that identity providers redirect to. */
-  readonly loginHost?: { readonly name: string; entry(policy: TlsPolicy): HttpEntry }
+  readonly loginHost?: { readonly name: string; entry(tlsPolicy: TlsPolicy): HttpEntry }
   /** The platform's own hosts that serve the management API. */
   readonly apiHosts?: ReadonlyMap<string, ApiUpstream>
   /** The platform's own host at which Kubernetes clusters connect; without it, none can. */
@@ -173,7 +173,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     table: EMPTY_TABLE,
     draining: false,
   }
-  const policies = new TlsPolicies()
+  const tlsPolicies = new TlsPolicies()
   const admission = { total: config.maxConnections ?? DEFAULT_MAX_CONNECTIONS, isShared: config.isShared }
   const { proxyProtocol = {} } = config
   const { reusePort = false, listen = openListener } = config
@@ -191,13 +191,13 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const routing = createRouting({
     core,
     tunnels,
-    policies,
+    tlsPolicies,
     ports,
     services,
     dial,
     sharesCounts: config.sharesCounts ?? false,
     compileSelectors: bindingIngress?.compileSelectors ?? (() => () => false),
-    platformHosts: createPlatformHosts(core, policies, dependencies),
+    platformHosts: createPlatformHosts(core, tlsPolicies, dependencies),
   })
   const { clusterServices, edges } = routing
   core.table = routing.routes
@@ -221,14 +221,14 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
       const server = createTlsListener(core, {
         certificates,
         tickets: dependencies.tickets,
-        defaultPolicy: policies.get({ http: true }),
+        defaultTlsPolicy: tlsPolicies.get({ http: true }),
         handshakeTimeout: settings.handshake,
         admission,
         proxyProtocol: proxyProtocol.https,
         bindingIngress: bindingIngress && {
           host: bindingIngress.host,
           // Any certificate: a rejection then has a reason that the operator can log.
-          policy: policies.get({ http: false, clientVerification: 'require-any' }),
+          tlsPolicy: tlsPolicies.get({ http: false, clientVerification: 'require-any' }),
           accept: (client) =>
             new BindingHandshake(core, client, (fingerprint) => clusterServices.operatorWith(fingerprint)),
         },
@@ -283,13 +283,13 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
 /** The platform's own hosts. */
 function createPlatformHosts(
   core: Core,
-  policies: TlsPolicies,
+  tlsPolicies: TlsPolicies,
   { loginHost, apiHosts = new Map() }: Pick<EdgeDependencies, 'loginHost' | 'apiHosts'>,
 ): Map<string, HttpEntry> {
-  const policy = policies.get({ http: true })
+  const tlsPolicy = tlsPolicies.get({ http: true })
   const entries = new Map<string, HttpEntry>()
-  if (loginHost !== undefined) entries.set(loginHost.name, loginHost.entry(policy))
-  for (const [name, api] of apiHosts) entries.set(name, createApiEntry(core, policy, name, api))
+  if (loginHost !== undefined) entries.set(loginHost.name, loginHost.entry(tlsPolicy))
+  for (const [name, api] of apiHosts) entries.set(name, createApiEntry(core, tlsPolicy, name, api))
   return entries
 }
 

@@ -9,7 +9,7 @@ import { ModuleConfigError } from '../modules/context.ts'
 import type { ReadTlsSettings } from '../policy/context.ts'
 import { findCertificateFault } from './certificates.ts'
 import { type BrokenScope, CompileContext, type CompilerParts } from './context.ts'
-import { presentsCertificate, withLivePolicy } from './live-policy.ts'
+import { presentsCertificate, withLiveTlsPolicy } from './live-tls-policy.ts'
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
 import { createPathRouter } from './path-router.ts'
 import { buildPolicyModule } from './policy.ts'
@@ -52,7 +52,7 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
     dependencies: context.dependencies,
   })
   try {
-    const policy = parts.tlsPolicies.get({ http: true, ...buildTlsSettings(edge, context) })
+    const tlsPolicy = parts.tlsPolicies.get({ http: true, ...buildTlsSettings(edge, context) })
     requireCertificates(names, parts.snapshot, context)
     const rules = routeRecords.map((record) => ({
       matchType: record.match_type,
@@ -64,12 +64,12 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
     }))
     const routeFor = createPathRouter(rules, names[0] ?? id)
     return toCompiledEdge(
-      { ...base, policy, routeFor },
+      { ...base, tlsPolicy, routeFor },
       rules.map(({ route }) => route),
     )
   } catch (error) {
     const route = deniedRoute(id, context.reportBroken(id, error))
-    return toCompiledEdge({ ...base, policy: brokenPolicy(id), routeFor: () => route }, [route])
+    return toCompiledEdge({ ...base, tlsPolicy: brokenTlsPolicy(id), routeFor: () => route }, [route])
   }
 }
 
@@ -83,11 +83,11 @@ export function denyEdge(previous: CompiledEdge, error: unknown): CompiledEdge {
   const brokenScopes: BrokenScope[] = [{ scopeId: entry.id, module, reason: message }]
   const denied = { names, ports, routes: [], brokenScopes, dependencies: new Set<string>() }
   if (entry.kind === 'raw') {
-    const deniedEntry: RawEntry = { ...entry, policy: undefined, admission: [denyAll(module)] }
+    const deniedEntry: RawEntry = { ...entry, tlsPolicy: undefined, admission: [denyAll(module)] }
     return { ...denied, entry: deniedEntry, scopes: [deniedEntry] }
   }
   const route = deniedRoute(entry.id, module)
-  const deniedEntry: HttpEntry = { ...entry, policy: brokenPolicy(entry.id), routeFor: () => route }
+  const deniedEntry: HttpEntry = { ...entry, tlsPolicy: brokenTlsPolicy(entry.id), routeFor: () => route }
   return { ...denied, entry: deniedEntry, scopes: [route] }
 }
 
@@ -175,17 +175,17 @@ export function compileRawEntry(
       (tls === undefined ? admission : securedAdmission).push(policy.connection)
     const compiled = {
       ...entry,
-      policy: tls && tlsPolicies.get(tls),
+      tlsPolicy: tls && tlsPolicies.get(tls),
       admission,
       securedAdmission,
       backend: edgeBackend,
     }
     return tls === undefined || policy?.tls === undefined
       ? compiled
-      : withLivePolicy(compiled, tls, policy.tls, tlsPolicies)
+      : withLiveTlsPolicy(compiled, tls, policy.tls, tlsPolicies)
   } catch (error) {
     const admission = [denyAll(context.reportBroken(id, error))]
-    return { ...entry, policy: undefined, admission, backend: () => undefined }
+    return { ...entry, tlsPolicy: undefined, admission, backend: () => undefined }
   }
 }
 
@@ -214,7 +214,7 @@ function requireCertificates(names: readonly string[], snapshot: Snapshot, conte
 }
 
 /** A policy no other host shares, so that connections to a broken edge are never reused. */
-function brokenPolicy(id: string): TlsPolicy {
+function brokenTlsPolicy(id: string): TlsPolicy {
   return { key: `broken ${id}`, settings: { http: true } }
 }
 

@@ -168,7 +168,7 @@ function compileHttp(record: OwnedConfiguration, context: CompileContext): Compi
     id,
     accountId,
     traffic: core.traffic.forAccount(accountId),
-    policy: type === 'https' ? tlsPolicies.get({ http: true, ...tls }) : undefined,
+    tlsPolicy: type === 'https' ? tlsPolicies.get({ http: true, ...tls }) : undefined,
     redirectToHttps: false,
     routeFor: () => route,
   }

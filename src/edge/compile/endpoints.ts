@@ -13,14 +13,14 @@ import type { EndpointOptions, Tunnel, TunnelLookup } from '../contracts/tunnels
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 import type { CompiledConfiguration, EndpointConfigurations } from './endpoint-configurations.ts'
 import type { EndpointModules } from './endpoint-options.ts'
-import { withLivePolicy } from './live-policy.ts'
+import { withLiveTlsPolicy } from './live-tls-policy.ts'
 import { denyAll } from './module.ts'
 
 /** What the endpoints are compiled with. */
 export interface EndpointParts {
   readonly core: Core
   readonly budgets: IdleBudgets
-  readonly policies: TlsPolicies
+  readonly tlsPolicies: TlsPolicies
   readonly tunnels: Pick<TunnelLookup, 'poolOf'>
   readonly configurations: Configurations
   compileModules(tunnel: Tunnel, configuration: CompiledConfiguration | undefined): EndpointModules
@@ -32,17 +32,17 @@ type Configurations = Pick<EndpointConfigurations, 'find' | 'revision'>
 export class CompiledEndpoints {
   readonly #core: Core
   readonly #budgets: IdleBudgets
-  readonly #policies: TlsPolicies
+  readonly #tlsPolicies: TlsPolicies
   readonly #tunnels: Pick<TunnelLookup, 'poolOf'>
   readonly #compileModules: EndpointParts['compileModules']
   readonly #http: CompiledEntries<HttpEntry>
   readonly #raw: CompiledEntries<RawEntry>
   readonly #targets = new WeakMap<Tunnel, TunnelTarget>()
 
-  constructor({ core, budgets, policies, tunnels, configurations, compileModules }: EndpointParts) {
+  constructor({ core, budgets, tlsPolicies, tunnels, configurations, compileModules }: EndpointParts) {
     this.#core = core
     this.#budgets = budgets
-    this.#policies = policies
+    this.#tlsPolicies = tlsPolicies
     this.#tunnels = tunnels
     this.#compileModules = compileModules
     this.#http = new CompiledEntries(configurations)
@@ -116,11 +116,13 @@ export class CompiledEndpoints {
       id,
       accountId,
       traffic: this.#core.traffic.forAccount(accountId),
-      policy: tunnel.address.proto === 'https' ? this.#policies.get(settings) : undefined,
+      tlsPolicy: tunnel.address.proto === 'https' ? this.#tlsPolicies.get(settings) : undefined,
       redirectToHttps: false,
       routeFor: () => route,
     } as const
-    return termination === undefined ? entry : withLivePolicy(entry, settings, termination, this.#policies)
+    return termination === undefined
+      ? entry
+      : withLiveTlsPolicy(entry, settings, termination, this.#tlsPolicies)
   }
 
   #compileRaw(
@@ -140,7 +142,7 @@ export class CompiledEndpoints {
       traffic: this.#core.traffic.forAccount(accountId),
       proto: tunnel.address.proto === 'tls' ? 'tls' : 'tcp',
       via: 'endpoint',
-      policy: byOption ? this.#policies.get(settings) : undefined,
+      tlsPolicy: byOption ? this.#tlsPolicies.get(settings) : undefined,
       // A client certificate can only be requested where TLS terminates here, so the option denies otherwise (P36).
       admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
       securedAdmission,
@@ -148,7 +150,9 @@ export class CompiledEndpoints {
       backend: this.#selector(tunnel),
       counters,
     } as const
-    return termination === undefined ? entry : withLivePolicy(entry, settings, termination, this.#policies)
+    return termination === undefined
+      ? entry
+      : withLiveTlsPolicy(entry, settings, termination, this.#tlsPolicies)
   }
 }
 

@@ -54,7 +54,7 @@ export interface ClientConnection {
   /** The certificate that was shown to the client, with its chain; absent where TLS is not terminated here. */
   readonly serverCertificatePem?: string | undefined
   /** The TLS policy of the handshake; undefined for plain connections. */
-  readonly policy: TlsPolicy | undefined
+  readonly tlsPolicy: TlsPolicy | undefined
   readonly tls: TlsInfo | undefined
   readonly startedAt: number
   /** What has passed so far; absent where that is not counted. */

@@ -33,7 +33,7 @@ export interface HttpEntry {
   /** Totals of the account. */
   readonly traffic: AccountTraffic
   /** How TLS is terminated for this host; compared on every request (P33). Undefined for plain HTTP. */
-  readonly policy: TlsPolicy | undefined
+  readonly tlsPolicy: TlsPolicy | undefined
   /** True when plain HTTP is redirected to https. */
   readonly redirectToHttps: boolean
   routeFor(target: string): HttpRoute
@@ -50,7 +50,7 @@ export interface RawEntry {
   /** The kind of entry, as announced to the tunnel. */
   readonly via: 'endpoint' | 'tcp-edge' | 'tls-edge'
   /** Undefined when the client's TLS, or its plain bytes, pass through. */
-  readonly policy: TlsPolicy | undefined
+  readonly tlsPolicy: TlsPolicy | undefined
   /** Steps that admit or reject the connection, before the handshake. */
   readonly admission: readonly ConnectionStep[] | undefined
   /** Steps that do so after the handshake, where TLS is terminated. */

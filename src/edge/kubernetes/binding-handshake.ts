@@ -128,10 +128,10 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
     const path = new RawPath(this.#core, entry, service.proto === 'tls')
     const rejection = rejectionOf(this.#core, connection, path)
     if (rejection !== undefined) throw rejection
-    const { policy } = path.last
-    if (policy !== undefined) {
+    const { tlsPolicy } = path.last
+    if (tlsPolicy !== undefined) {
       this.#respond(connection, entry.id)
-      this.#terminate(connection, path, policy)
+      this.#terminate(connection, path, tlsPolicy)
       return
     }
     if (!path.prepare(connection))
@@ -143,12 +143,12 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
   }
 
   /** The client in the cluster speaks TLS, which ends here. */
-  #terminate({ service, pod }: ClusterConnection, path: RawPath, policy: TlsPolicy): void {
+  #terminate({ service, pod }: ClusterConnection, path: RawPath, tlsPolicy: TlsPolicy): void {
     const core = this.#core
-    this.#client.terminate(policy, (socket, info) => {
+    this.#client.terminate(tlsPolicy, (socket, info) => {
       this.#release()
       const connection = new ClusterConnection(core, { ...this.#client, socket }, service, pod, {
-        policy,
+        tlsPolicy,
         info,
       })
       path.passthroughTls = false

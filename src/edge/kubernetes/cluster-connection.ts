@@ -16,7 +16,7 @@ export class ClusterConnection extends SocketConnection {
     { ends, socket, startedAt }: ClusterClient,
     service: ClusterService,
     pod: PodSource | undefined,
-    tls?: { readonly policy: TlsPolicy; readonly info: TlsInfo },
+    tls?: { readonly tlsPolicy: TlsPolicy; readonly info: TlsInfo },
   ) {
     const scheme: ClientConnection['scheme'] = service.proto
     // A forwarder passes on what its clients send, forged forwarding fields included, so it is never a trusted proxy.

@@ -12,7 +12,7 @@ export class RawPath {
   readonly #core: Core
   readonly #entries: RawEntry[]
   /** The TLS policy of the first entry when the connection was accepted. */
-  readonly policyKey: string | undefined
+  readonly tlsPolicyKey: string | undefined
   /** True while the client's TLS is not terminated. */
   passthroughTls: boolean
   /** Opened by a policy, which goes on with its next action where that fails. */
@@ -21,7 +21,7 @@ export class RawPath {
   constructor(core: Core, entry: RawEntry, passthroughTls: boolean) {
     this.#core = core
     this.#entries = [entry]
-    this.policyKey = entry.policy?.key
+    this.tlsPolicyKey = entry.tlsPolicy?.key
     this.passthroughTls = passthroughTls
   }
 
@@ -78,7 +78,7 @@ export class RawPath {
   /** Continues on an internal endpoint; returns why that cannot be reached. */
   #forward(target: RawEntry, connection: ClientConnection): EdgeError | undefined {
     if (this.#entries.length > MAX_FORWARDS) throw edgeError('too_many_forwards', String(MAX_FORWARDS))
-    const terminates = target.policy !== undefined
+    const terminates = target.tlsPolicy !== undefined
     if (terminates && !this.passthroughTls) throw edgeError('tls_terminated')
     this.#entries.push(target)
     target.counters.connections++

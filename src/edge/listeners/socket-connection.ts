@@ -8,7 +8,7 @@ interface TlsConnection {
   readonly serverName?: string
   readonly ja4?: string
   readonly serverCertificatePem?: string | undefined
-  readonly policy: TlsPolicy | undefined
+  readonly tlsPolicy: TlsPolicy | undefined
   readonly info: TlsInfo | undefined
 }
 
@@ -22,7 +22,7 @@ export class SocketConnection implements ClientConnection {
   readonly serverName: string | undefined
   readonly ja4: string | undefined
   readonly serverCertificatePem: string | undefined
-  readonly policy: TlsPolicy | undefined
+  readonly tlsPolicy: TlsPolicy | undefined
   readonly tls: TlsInfo | undefined
   readonly startedAt: number
   readonly isProxy: boolean
@@ -47,7 +47,7 @@ export class SocketConnection implements ClientConnection {
     this.serverName = tls?.serverName
     this.ja4 = tls?.ja4
     this.serverCertificatePem = tls?.serverCertificatePem
-    this.policy = tls?.policy
+    this.tlsPolicy = tls?.tlsPolicy
     this.tls = tls?.info
     this.isProxy = !ends.isProxyItself && trustedProxies?.isTrusted(ends.remoteAddress) === true
   }

@@ -83,7 +83,7 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
     const { connection, path } = this.#options
     const entry = this.#options.currentEntry()
     this.#rejection = entry && path.revalidate(connection, entry)
-    if (entry === undefined || entry.policy?.key !== path.policyKey || this.#rejection !== undefined) {
+    if (entry === undefined || entry.tlsPolicy?.key !== path.tlsPolicyKey || this.#rejection !== undefined) {
       this.#pipe.abort(new Error('The configuration no longer admits this connection.'))
     }
   }

@@ -23,7 +23,7 @@ export interface TlsListenerOptions {
   readonly certificates: CertificateLookup
   readonly tickets: SharedTickets | undefined
   /** For names without an entry but with a certificate, so that the client gets an error page (decision 45). */
-  readonly defaultPolicy: TlsPolicy
+  readonly defaultTlsPolicy: TlsPolicy
   readonly handshakeTimeout: number
   readonly admission: AdmissionLimits
   readonly proxyProtocol?: ProxyProtocolReader | undefined
@@ -34,7 +34,7 @@ export interface TlsListenerOptions {
 export interface BindingIngress {
   readonly host: string
   /** Requires client certificates, which `accept` compares with those of operators. */
-  readonly policy: TlsPolicy
+  readonly tlsPolicy: TlsPolicy
   accept(client: ClusterClient): void
 }
 
@@ -46,7 +46,7 @@ export interface ClusterClient {
   readonly startedAt: number
   readonly info: TlsInfo
   /** Terminates the TLS that a client in the cluster speaks inside that of its cluster. */
-  terminate(policy: TlsPolicy, onSecure: OnSecure): void
+  terminate(tlsPolicy: TlsPolicy, onSecure: OnSecure): void
 }
 
 /**
@@ -69,11 +69,11 @@ const HTTPS_ONLY = [
 /** Creates the HTTPS and TLS listener, which routes each connection by its ClientHello. */
 export function createTlsListener(core: Core, options: TlsListenerOptions): Server {
   const terminators = new WeakMap<TlsPolicy, TlsTerminator>()
-  const terminatorFor = (policy: TlsPolicy): TlsTerminator => {
-    const existing = terminators.get(policy)
+  const terminatorFor = (tlsPolicy: TlsPolicy): TlsTerminator => {
+    const existing = terminators.get(tlsPolicy)
     if (existing !== undefined) return existing
-    const terminator = new TlsTerminator(policy, options)
-    terminators.set(policy, terminator)
+    const terminator = new TlsTerminator(tlsPolicy, options)
+    terminators.set(tlsPolicy, terminator)
     return terminator
   }
   const { total, isShared } = options.admission
@@ -101,7 +101,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
   readonly #ends: SocketEnds
   readonly #releaseHandshake: () => void
   readonly #options: TlsListenerOptions
-  readonly #terminatorFor: (policy: TlsPolicy) => TlsTerminator
+  readonly #terminatorFor: (tlsPolicy: TlsPolicy) => TlsTerminator
   readonly #helloParser = new ClientHelloParser()
   readonly #startedAt: number
   /** Shown to the client, if TLS is terminated here. */
@@ -113,7 +113,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     ends: SocketEnds,
     releaseHandshake: () => void,
     options: TlsListenerOptions,
-    terminatorFor: (policy: TlsPolicy) => TlsTerminator,
+    terminatorFor: (tlsPolicy: TlsPolicy) => TlsTerminator,
   ) {
     super()
     this.#core = core
@@ -169,13 +169,13 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       await this.#startTcpProxy(serverName, entry)
       return
     }
-    const policy = entry?.policy ?? this.#options.defaultPolicy
-    await this.#findCertificate(policy, serverName)
+    const tlsPolicy = entry?.tlsPolicy ?? this.#options.defaultTlsPolicy
+    await this.#findCertificate(tlsPolicy, serverName)
     if (this.#certificatePem === undefined) {
       this.#reject()
       return
     }
-    this.#terminate(policy, (socket, info) => this.#startHttp(serverName, policy, socket, info, entry))
+    this.#terminate(tlsPolicy, (socket, info) => this.#startHttp(serverName, tlsPolicy, socket, info, entry))
   }
 
   async #findCertificate({ settings }: TlsPolicy, serverName: string): Promise<void> {
@@ -183,13 +183,13 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     this.#certificatePem = certificate?.certificatePem
   }
 
-  async #startBinding(serverName: string, { policy, accept }: BindingIngress): Promise<void> {
-    await this.#findCertificate(policy, serverName)
+  async #startBinding(serverName: string, { tlsPolicy, accept }: BindingIngress): Promise<void> {
+    await this.#findCertificate(tlsPolicy, serverName)
     if (this.#certificatePem === undefined) {
       this.#reject()
       return
     }
-    this.#terminate(policy, (socket, info) =>
+    this.#terminate(tlsPolicy, (socket, info) =>
       accept({
         socket,
         transport: this.#socket,
@@ -206,7 +206,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     const transport = this.#socket
     const rawConnection = this.#createConnection('tls', transport, {
       serverName,
-      policy: entry.policy,
+      tlsPolicy: entry.tlsPolicy,
       info: undefined,
     })
     const path = new RawPath(core, entry, true)
@@ -220,8 +220,8 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       path,
       currentEntry: () => findRawEntry(core, serverName),
     } as const
-    const { policy } = path.last
-    if (policy === undefined) {
+    const { tlsPolicy } = path.last
+    if (tlsPolicy === undefined) {
       this.#release()
       transport.off('end', this.destroy)
       const initialBytes = this.#helloParser.bytes
@@ -234,9 +234,9 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       transport.resume()
       return
     }
-    await this.#findCertificate(policy, serverName)
-    this.#terminate(policy, (socket, info) => {
-      const connection = this.#createConnection('tls', socket, { serverName, policy, info })
+    await this.#findCertificate(tlsPolicy, serverName)
+    this.#terminate(tlsPolicy, (socket, info) => {
+      const connection = this.#createConnection('tls', socket, { serverName, tlsPolicy, info })
       path.passthroughTls = false
       if (rejectionOf(core, connection, path, 'securedAdmission') !== undefined) {
         resetSocket(transport, socket)
@@ -253,7 +253,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
 
   #startHttp(
     serverName: string,
-    policy: TlsPolicy,
+    tlsPolicy: TlsPolicy,
     socket: TLSSocket,
     info: TlsInfo,
     entry: HttpEntry | undefined,
@@ -261,7 +261,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     const connection = this.#createConnection('https', socket, {
       serverName,
       // A name without an entry has no policy to compare with.
-      policy: entry === undefined ? this.#options.defaultPolicy : policy,
+      tlsPolicy: entry === undefined ? this.#options.defaultTlsPolicy : tlsPolicy,
       info,
     })
     if (info.alpn === 'h2') new Http2ServerConnection(this.#core, socket, this.#socket, connection)
@@ -271,7 +271,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
   #createConnection(
     scheme: 'https' | 'tls',
     socket: Socket,
-    tls: { serverName: string; policy: TlsPolicy | undefined; info: TlsInfo | undefined },
+    tls: { serverName: string; tlsPolicy: TlsPolicy | undefined; info: TlsInfo | undefined },
   ): SocketConnection {
     const { fingerprint: ja4 } = this.#helloParser
     const serverCertificatePem = tls.info && this.#certificatePem
@@ -279,12 +279,12 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     return new SocketConnection(this.#ends, scheme, this.#core, socket, details, this.#startedAt)
   }
 
-  #terminate(policy: TlsPolicy, onSecure: OnSecure): void {
+  #terminate(tlsPolicy: TlsPolicy, onSecure: OnSecure): void {
     const socket = this.#socket
     if (socket.destroyed) return
     socket.off('end', this.destroy)
     socket.unshift(this.#helloParser.bytes)
-    this.#terminatorFor(policy).accept(socket, (tlsSocket, info) => {
+    this.#terminatorFor(tlsPolicy).accept(socket, (tlsSocket, info) => {
       this.#release()
       onSecure(tlsSocket, info)
     })

@@ -84,7 +84,7 @@ export interface LoginOptions {
 
 /** The login service with its host, where providers redirect visitors back to. */
 export interface LoginService extends Logins {
-  host(policy: TlsPolicy): HttpEntry
+  host(tlsPolicy: TlsPolicy): HttpEntry
   /** Applies revocations of this and other nodes. */
   applyRevocations(endings: readonly Revocation[]): void
   /** The last failed sign-ins at the routes and endpoints of an account, on all nodes; the latest first. */
@@ -267,9 +267,9 @@ export function createLogins(options: LoginOptions): LoginService {
 
     close: () => workers.close(),
 
-    host: (policy) =>
+    host: (tlsPolicy) =>
       createLoginHost({
-        policy,
+        tlsPolicy,
         tickets,
         replayGuard,
         gates,

@@ -17,7 +17,7 @@ export interface ApiUpstream {
 }
 
 /** A host of the platform itself that serves the management API. */
-export function createApiEntry(core: Core, policy: TlsPolicy, name: string, api: ApiUpstream): HttpEntry {
+export function createApiEntry(core: Core, tlsPolicy: TlsPolicy, name: string, api: ApiUpstream): HttpEntry {
   const target: UpstreamTarget = {
     name: 'management API',
     // Not shared: the API takes the address of its connection for the client's.
@@ -47,7 +47,7 @@ export function createApiEntry(core: Core, policy: TlsPolicy, name: string, api:
     id: name,
     accountId: '',
     traffic: createAccountTraffic(),
-    policy,
+    tlsPolicy,
     redirectToHttps: false,
     routeFor: () => route,
   }

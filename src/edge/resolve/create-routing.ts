@@ -30,7 +30,7 @@ import { RouteResolver } from './route-resolver.ts'
 export interface RoutingDependencies {
   readonly core: Core
   readonly tunnels: TunnelLookup
-  readonly policies: TlsPolicies
+  readonly tlsPolicies: TlsPolicies
   readonly ports: PublicPorts
   readonly services: EdgeServices
   readonly dial: Dial
@@ -49,17 +49,8 @@ export function createRouting(parts: RoutingDependencies): {
   clusterServices: ClusterServices
   stop(): void
 } {
-  const {
-    core,
-    services,
-    tunnels,
-    policies: tlsPolicies,
-    ports,
-    dial,
-    sharesCounts,
-    compileSelectors,
-    platformHosts,
-  } = parts
+  const { core, services, tunnels, tlsPolicies, ports, dial, sharesCounts, compileSelectors, platformHosts } =
+    parts
   const snapshot = new Snapshot()
   const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
   const budgets = new IdleBudgets()
@@ -92,7 +83,7 @@ export function createRouting(parts: RoutingDependencies): {
   const endpoints: CompiledEndpoints = new CompiledEndpoints({
     core,
     budgets,
-    policies: tlsPolicies,
+    tlsPolicies,
     tunnels,
     configurations,
     compileModules: (tunnel, configuration) => compileEndpoint(tunnel, configuration, compilerParts),

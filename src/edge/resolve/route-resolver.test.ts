@@ -137,7 +137,7 @@ function resolverOf(existing: Existing): RouteResolver {
     endpoints: new CompiledEndpoints({
       core: createDetachedCore(),
       budgets: new IdleBudgets(),
-      policies: new TlsPolicies(),
+      tlsPolicies: new TlsPolicies(),
       tunnels,
       configurations: { revision: 0, find: () => undefined },
       compileModules: () => ({ admission: [], steps: undefined, wrapBackend: undefined, tls: {} }),

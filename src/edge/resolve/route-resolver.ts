@@ -104,7 +104,7 @@ export class RouteResolver implements RoutingTable {
   #redirect(entry: HttpEntry): HttpEntry {
     let redirect = this.#redirects.get(entry)
     if (redirect === undefined) {
-      redirect = { ...entry, policy: undefined, redirectToHttps: true }
+      redirect = { ...entry, tlsPolicy: undefined, redirectToHttps: true }
       this.#redirects.set(entry, redirect)
     }
     return redirect

@@ -43,7 +43,7 @@ export class InProcessEdge {
     const endpoints = new CompiledEndpoints({
       core,
       budgets: new IdleBudgets(),
-      policies: new TlsPolicies(),
+      tlsPolicies: new TlsPolicies(),
       tunnels: this.tunnels,
       configurations: noConfigurations,
       compileModules: () => ({ admission: [], steps: undefined, wrapBackend: undefined, tls: {} }),
@@ -110,7 +110,7 @@ const CONNECTION: ClientConnection = {
   localAddress: '192.0.2.1',
   localPort: 80,
   serverName: undefined,
-  policy: undefined,
+  tlsPolicy: undefined,
   tls: undefined,
   startedAt: 0,
 }

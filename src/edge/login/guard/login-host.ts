@@ -43,7 +43,7 @@ const SAML_PATH = /^\/saml\/([^/]+)(\/acs|\/slo)?$/
  * names, as currently configured, and sends the result to the route as a ticket.
  */
 export function createLoginHost(options: {
-  policy: TlsPolicy
+  tlsPolicy: TlsPolicy
   tickets: Tickets
   replayGuard: ReplayGuard
   /** The gate of a route's step. */
@@ -235,7 +235,7 @@ export function createLoginHost(options: {
     id: 'login',
     accountId: '',
     traffic: createAccountTraffic(),
-    policy: options.policy,
+    tlsPolicy: options.tlsPolicy,
     redirectToHttps: false,
     routeFor: () => route,
   }

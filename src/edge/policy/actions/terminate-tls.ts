@@ -18,7 +18,7 @@ const NO_CLIENT = {
   localAddress: '',
   localPort: 0,
   serverName: undefined,
-  policy: undefined,
+  tlsPolicy: undefined,
   tls: undefined,
   startedAt: 0,
 } as const

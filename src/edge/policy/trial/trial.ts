@@ -225,7 +225,7 @@ function createConnection({ url, clientAddress }: TrialRequest): ClientConnectio
     localAddress: '192.0.2.1',
     localPort: portOf(url),
     serverName: secure ? domainToASCII(url.hostname) : undefined,
-    policy: undefined,
+    tlsPolicy: undefined,
     tls: secure
       ? { version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', alpn: 'http/1.1', peer: undefined }
       : undefined,

@@ -5,21 +5,21 @@ import type { ReadTlsSettings } from '../policy/context.ts'
  * Gives an entry the TLS policy that its traffic policy asks for at the moment it is read: secrets and authorities change
  * without the entry being compiled again. The entry's own settings win over those of its policy.
  */
-export function withLivePolicy<E extends { readonly id: string }>(
+export function withLiveTlsPolicy<E extends { readonly id: string }>(
   entry: E,
   own: TlsPolicySettings,
   readSettings: ReadTlsSettings,
-  policies: TlsPolicies,
-): E & { readonly policy: TlsPolicy } {
-  let last: { readonly settings: object; readonly policy: TlsPolicy } | undefined
+  tlsPolicies: TlsPolicies,
+): E & { readonly tlsPolicy: TlsPolicy } {
+  let last: { readonly settings: object; readonly tlsPolicy: TlsPolicy } | undefined
   const read = (): TlsPolicy => {
     const settings = readSettings()
-    if (last?.settings !== settings) last = { settings, policy: policies.get(merge(settings, own)) }
-    return last.policy
+    if (last?.settings !== settings) last = { settings, tlsPolicy: tlsPolicies.get(merge(settings, own)) }
+    return last.tlsPolicy
   }
   return {
     ...entry,
-    get policy() {
+    get tlsPolicy() {
       try {
         return read()
       } catch {
