@@ -11,7 +11,7 @@ import { Link, type Peer } from './link.ts'
 import { PeerListener } from './peer-listener.ts'
 import { RegistryPublisher } from './registry-publisher.ts'
 import { StabilityWindow } from './stability-window.ts'
-import type { OpenApi } from './wire.ts'
+import type { DialApi } from './wire.ts'
 
 /** A node of the membership list. */
 export interface ListedNode extends Peer {
@@ -52,7 +52,7 @@ export interface ClusterOptions {
   /** Resolves once the names of ended sessions are released in the database. */
   readonly released?: () => Promise<void>
   /** Serves the management API to peers that do not run it; undefined on a node that does not either. */
-  readonly openApi?: OpenApi | undefined
+  readonly dialApi?: DialApi | undefined
   /** The identity of the history of the database, empty while it is unavailable. */
   readonly history?: (() => string) | undefined
   /** Receives what a peer has published with `publishRevocation`. */
@@ -109,7 +109,7 @@ export class Cluster {
   #isSignedOff = false
 
   constructor(options: ClusterOptions) {
-    const { id, clock, log, listen, secureContext, released, openApi, onCounts } = options
+    const { id, clock, log, listen, secureContext, released, dialApi, onCounts } = options
     this.#options = options
     this.#limits = { ...LIMITS, ...options.limits }
     this.#secret = options.secret.reveal()
@@ -119,7 +119,7 @@ export class Cluster {
     this.#histories = new HistoryComparison({ clock, log, toleranceMs: this.#limits.splitMs })
     this.#publisher = new RegistryPublisher({
       ...{ id, silenceMs, secret: this.#secret, windows: this.#windows, clock, log },
-      ...{ released, openApi, onCounts },
+      ...{ released, dialApi, onCounts },
       tunnelsIn: (session) => options.registry.tunnelsIn(session),
     })
     this.#listener =

@@ -51,7 +51,7 @@ export class Link {
   }
 
   /** The peer's registry while the link is up and the peer runs the management API. */
-  get apiPeer(): Pick<RemoteRegistry, 'openApi'> | undefined {
+  get apiPeer(): Pick<RemoteRegistry, 'dialApi'> | undefined {
     return this.#remote?.servesApi === true ? this.#remote : undefined
   }
 

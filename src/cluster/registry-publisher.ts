@@ -26,7 +26,7 @@ import { LineReader } from './json-lines.ts'
 import { Watcher } from './watcher.ts'
 import {
   type ApiHeader,
-  type OpenApi,
+  type DialApi,
   type OpenHeader,
   PeerStream,
   type RegistryEvent,
@@ -58,7 +58,7 @@ interface RegistryPublisherOptions {
   /** Resolves once the names of ended sessions are released in the database. */
   released?: (() => Promise<void>) | undefined
   /** Serves the management API to peers that do not run it; undefined on a node that does not either. */
-  openApi?: OpenApi | undefined
+  dialApi?: DialApi | undefined
   /** Receives what a peer has counted; undefined on a node that counts nothing. */
   onCounts?: ((counts: unknown) => void) | undefined
 }
@@ -129,11 +129,11 @@ export class RegistryPublisher {
                   measure,
                 )
                 link.acceptNotes()
-                const { id: node, openApi, onCounts } = this.#options
+                const { id: node, dialApi, onCounts } = this.#options
                 return {
                   node,
                   maxWindow,
-                  api: openApi !== undefined,
+                  api: dialApi !== undefined,
                   counts: onCounts !== undefined,
                   notes: true,
                 }
@@ -207,10 +207,10 @@ export class RegistryPublisher {
     else if (type === PeerStream.Api)
       stream.sink = new LineReader<ApiHeader>(stream, (header) =>
         this.#relay(stream, () => {
-          const { openApi } = this.#options
-          if (openApi === undefined)
+          const { dialApi } = this.#options
+          if (dialApi === undefined)
             throw new MuxError(ErrorCode.StreamRefused, 'This node does not run the API.')
-          return openApi(header)
+          return dialApi(header)
         }),
       )
     else if (type === PeerStream.Counts)

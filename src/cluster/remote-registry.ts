@@ -98,7 +98,7 @@ export class RemoteRegistry {
   }
 
   /** Opens a connection to the management API of the peer. */
-  openApi(header: ApiHeader): ByteStream {
+  dialApi(header: ApiHeader): ByteStream {
     return this.#openWith(PeerStream.Api, header)
   }
 

@@ -136,4 +136,4 @@ export interface ApiHeader {
 }
 
 /** Opens a connection to the management API. */
-export type OpenApi = (header: ApiHeader) => ByteStream
+export type DialApi = (header: ApiHeader) => ByteStream

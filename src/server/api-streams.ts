@@ -5,7 +5,7 @@ import type { ClientInfo } from '../sessions/index.ts'
 
 /** The management API of another node. */
 interface ApiPeer {
-  openApi(header: { host: string; visitor: ClientInfo }): ByteStream
+  dialApi(header: { host: string; visitor: ClientInfo }): ByteStream
 }
 
 /** Opens connections of the edge to the management API: in this process if it runs here, otherwise on another node. */
@@ -23,7 +23,7 @@ export class ApiStreams {
     if (this.local !== undefined) return this.openLocal(host, client)
     const peer = this.findPeer()
     if (peer === undefined) throw new Error('No node runs the API.')
-    return peer.openApi({ host, visitor: client })
+    return peer.dialApi({ host, visitor: client })
   }
 
   openLocal(host: EdgeHost, { clientAddress, serverAddress }: ClientInfo): ByteStream {

@@ -279,7 +279,7 @@ async function wireRegistry(
       listen: PEER_ROLES.some((role) => settings.roles.has(role)) ? peer.listen : undefined,
       advertise: peer.advertise,
       agentAddress: () => addresses.agentDial,
-      openApi: settings.roles.has('api')
+      dialApi: settings.roles.has('api')
         ? ({ host, visitor }) =>
             apiStreams.openLocal(host === 'api' || host === 'domain' ? host : 'dashboard', visitor)
         : undefined,
