@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { Admission } from '../base/io/sockets/admission.ts'
+import { Admission } from '../base/io/sockets/concurrency-limiter.ts'
 import { ByteQueue } from '../base/io/streams/byte-queue.ts'
 
 /** Connection limits. */

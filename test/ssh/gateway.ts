@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { Admission } from '../../src/base/io/sockets/admission.ts'
+import { Admission } from '../../src/base/io/sockets/concurrency-limiter.ts'
 import { silentLog } from '../../src/base/process/log.ts'
 import { Secret } from '../../src/base/values/secret.ts'
 import {

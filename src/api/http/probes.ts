@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Admission } from '../../base/io/sockets/admission.ts'
+import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, type ListenAddress, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import { errorMessage } from '../../base/text/error-message.ts'
 

@@ -10,7 +10,7 @@ import fastify, {
 import { Registry } from 'prom-client'
 import type { Principal } from '../../auth/index.ts'
 import { acceptPending } from '../../base/io/sockets/accept-pending.ts'
-import { Admission } from '../../base/io/sockets/admission.ts'
+import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, type ListenAddress, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import type { Logger } from '../../base/process/log.ts'
 import type { Clock } from '../../base/values/clock.ts'

@@ -1,5 +1,5 @@
 import type { ResourceLimits, Worker } from 'node:worker_threads'
-import { Admission } from '../io/sockets/admission.ts'
+import { Admission } from '../io/sockets/concurrency-limiter.ts'
 import { OwnerQueue } from './owner-queue.ts'
 import { startThread } from './start-thread.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
-import { Admission } from '../../base/io/sockets/admission.ts'
+import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
 import { OwnerQueue } from '../../base/threads/owner-queue.ts'
 import { Secret } from '../../base/values/secret.ts'
 

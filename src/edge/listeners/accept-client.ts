@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Admission } from '../../base/io/sockets/admission.ts'
+import type { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 

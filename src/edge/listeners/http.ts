@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net'
-import { Admission, type AdmissionLimits } from '../../base/io/sockets/admission.ts'
+import { Admission, type AdmissionLimits } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import type { Core } from '../contracts/core.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'

@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { Admission, type AdmissionLimits } from '../../base/io/sockets/admission.ts'
+import { Admission, type AdmissionLimits } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import { requireFreePort } from '../../base/io/sockets/require-free-port.ts'

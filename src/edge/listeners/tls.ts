@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
-import { Admission, type AdmissionLimits } from '../../base/io/sockets/admission.ts'
+import { Admission, type AdmissionLimits } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 import { resetSocket } from '../../base/io/streams/reset.ts'

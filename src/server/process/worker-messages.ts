@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from 'node:net'
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
-import type { HolderCount } from '../../base/io/sockets/admission.ts'
+import type { HolderCount } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { ListedNode } from '../../cluster/index.ts'
 import type { Edge, LoginService, RateLease, RateLeaseRequest } from '../../edge/index.ts'
 import type { RequestLogUpdate } from '../../sessions/index.ts'

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
 import { startRelay } from '../../../test/support/relay.ts'
-import { Admission } from '../../base/io/sockets/admission.ts'
+import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
 import { Secret } from '../../base/values/secret.ts'
 import {
   type AgentSession,

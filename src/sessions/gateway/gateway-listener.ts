@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { stopListening } from '../../base/io/sockets/accept-pending.ts'
-import { Admission } from '../../base/io/sockets/admission.ts'
+import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import { readEnds, type SocketEnds } from '../../base/io/sockets/socket-ends.ts'

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { stopListening } from './accept-pending.ts'
-import { Admission, type AdmissionLimits } from './admission.ts'
+import { Admission, type AdmissionLimits } from './concurrency-limiter.ts'
 import { type Listen, type ListenAddress, listen as openListener } from './listeners.ts'
 import { readEnds } from './socket-ends.ts'
 

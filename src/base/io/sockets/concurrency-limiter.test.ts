@@ -6,7 +6,7 @@ import { eventually } from '../../../../test/support/eventually.ts'
 import { startTcp } from '../../../../test/support/local-server.ts'
 import { clientKey } from '../../values/client-key.ts'
 import { compileRules } from '../../values/ip-rules.ts'
-import { Admission } from './admission.ts'
+import { Admission } from './concurrency-limiter.ts'
 import type { SocketEnds } from './socket-ends.ts'
 
 /** Acquires slots for a client until none is left. Returns their number. */
