@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { Admission } from '../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../base/io/sockets/concurrency-limiter.ts'
 import { ByteQueue } from '../base/io/streams/byte-queue.ts'
 
 /** Connection limits. */
@@ -14,10 +14,13 @@ const MAX_MESSAGE_BYTES = 4096
 
 /** Serves length-prefixed messages (RFC 7766): any number per connection, in order. */
 export function createTcpServer(respond: (query: Buffer) => Buffer | undefined, limits: TcpLimits): Server {
-  const admission = new Admission({ total: limits.connections, perHolder: limits.connectionsPerSource })
+  const limiter = new ConcurrencyLimiter({
+    total: limits.connections,
+    perHolder: limits.connectionsPerSource,
+  })
   const server = createServer((socket) => {
     socket.on('error', () => {}) // A reset by the peer needs no handling; 'close' follows.
-    if (admission.admit(socket)) serve(socket, respond, limits.idleMs)
+    if (limiter.admit(socket)) serve(socket, respond, limits.idleMs)
   })
   server.maxConnections = limits.connections
   return server

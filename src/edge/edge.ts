@@ -174,10 +174,13 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     draining: false,
   }
   const tlsPolicies = new TlsPolicies()
-  const admission = { total: config.maxConnections ?? DEFAULT_MAX_CONNECTIONS, isShared: config.isShared }
+  const connectionLimits = {
+    total: config.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+    isShared: config.isShared,
+  }
   const { proxyProtocol = {} } = config
   const { reusePort = false, listen = openListener } = config
-  const ports = new TcpPorts(core, { ...config.tcp, reusePort, listen }, admission, proxyProtocol.tcp)
+  const ports = new TcpPorts(core, { ...config.tcp, reusePort, listen }, connectionLimits, proxyProtocol.tcp)
   const { dial = createDial(), outbound, policyOutbound } = dependencies
   const services: EdgeServices = {
     logins: dependencies.logins,
@@ -212,7 +215,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     timers.start()
     sampler = setInterval(() => history.sample(core.traffic.accounts()), HISTORY_INTERVAL_MS)
     if (config.http !== false) {
-      const server = createHttpListener(core, admission, proxyProtocol.http)
+      const server = createHttpListener(core, connectionLimits, proxyProtocol.http)
       servers.push(server)
       addresses.http = await listen(server, 'http', { ...config.http, reusePort })
       if (config.publicHttpPort === undefined) core.publicHttpPort = addresses.http.port
@@ -223,7 +226,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
         tickets: dependencies.tickets,
         defaultTlsPolicy: tlsPolicies.get({ http: true }),
         handshakeTimeout: settings.handshake,
-        admission,
+        connectionLimits,
         proxyProtocol: proxyProtocol.https,
         bindingIngress: bindingIngress && {
           host: bindingIngress.host,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { Admission } from '../../src/base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../src/base/io/sockets/concurrency-limiter.ts'
 import { silentLog } from '../../src/base/process/log.ts'
 import { Secret } from '../../src/base/values/secret.ts'
 import {
@@ -24,7 +24,7 @@ const SHORT_LIMITS = { keepaliveIntervalMs: 200, silenceTimeoutMs: 500 }
 export async function startGateway(
   t: TestContext,
   {
-    sessions = new Admission({ total: 100 }),
+    sessions = new ConcurrencyLimiter({ total: 100 }),
     ...options
   }: Partial<Pick<Parameters<typeof createSshGateway>[0], 'sessions' | 'windows' | 'limits'>> = {},
 ) {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { Admission } from '../../src/base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../src/base/io/sockets/concurrency-limiter.ts'
 import { eventually } from '../support/eventually.ts'
 import { platformAt, startGateway } from './gateway.ts'
 import { openSshSkipReason, readUrl, startSsh } from './openssh.ts'
@@ -80,7 +80,7 @@ test('a connection that does not log in is closed after the login timeout', asyn
 test('an account at its session limit is rejected with the reason, and admitted when a session has ended', {
   skip,
 }, async (t) => {
-  const sessions = new Admission({ total: 2 })
+  const sessions = new ConcurrencyLimiter({ total: 2 })
   const release = sessions.acquire('ac_1')
   const { registry, gateway, port, keyFile } = await startGateway(t, { sessions })
 

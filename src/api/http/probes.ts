@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, type ListenAddress, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import { errorMessage } from '../../base/text/error-message.ts'
 
@@ -73,7 +73,7 @@ export function createProbeListener(probes: Probes): {
   listen(address: ListenAddress, listen?: Listen): Promise<AddressInfo>
   close(): Promise<void>
 } {
-  const admission = new Admission({ total: MAX_CONNECTIONS })
+  const limiter = new ConcurrencyLimiter({ total: MAX_CONNECTIONS })
   const server: Server = createServer(
     {
       headersTimeout: PROBE_TIMEOUT_MS,
@@ -91,7 +91,7 @@ export function createProbeListener(probes: Probes): {
     },
   )
   server.timeout = PROBE_TIMEOUT_MS
-  server.on('connection', (socket) => admission.admit(socket))
+  server.on('connection', (socket) => limiter.admit(socket))
   return {
     listen: (address, listen = openListener) => listen(server, 'probe', address),
     async close() {

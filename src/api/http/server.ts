@@ -10,7 +10,7 @@ import fastify, {
 import { Registry } from 'prom-client'
 import type { Principal } from '../../auth/index.ts'
 import { acceptPending } from '../../base/io/sockets/accept-pending.ts'
-import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, type ListenAddress, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import type { Logger } from '../../base/process/log.ts'
 import type { Clock } from '../../base/values/clock.ts'
@@ -178,10 +178,10 @@ function limitConnections(
   http: FastifyInstance,
   { maxConnections = Number.POSITIVE_INFINITY, isShared }: ApiConfig,
 ): void {
-  const admission = new Admission({ total: maxConnections, isShared })
+  const limiter = new ConcurrencyLimiter({ total: maxConnections, isShared })
   // Node resolves the peer address lazily and a closed socket has none, but calls are recorded after their end.
   http.server.on('connection', (socket: Socket) => {
-    admission.admit(socket)
+    limiter.admit(socket)
   })
 }
 

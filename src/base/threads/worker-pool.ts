@@ -1,5 +1,5 @@
 import type { ResourceLimits, Worker } from 'node:worker_threads'
-import { Admission } from '../io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../io/sockets/concurrency-limiter.ts'
 import { OwnerQueue } from './owner-queue.ts'
 import { startThread } from './start-thread.ts'
 
@@ -59,12 +59,12 @@ export class WorkerPool<Job, Result> {
   readonly #options: WorkerPoolOptions
   readonly #threads = new Set<Thread<Job, Result>>()
   readonly #queue = new OwnerQueue<PendingJob<Job, Result>>()
-  readonly #places: Admission
+  readonly #queueSlots: ConcurrencyLimiter
   #closed = false
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options
-    this.#places = new Admission({ total: options.maxQueued })
+    this.#queueSlots = new ConcurrencyLimiter({ total: options.maxQueued })
   }
 
   /** Rejects with a `PoolFailure`, or with an error that carries the job's own message. */
@@ -72,7 +72,7 @@ export class WorkerPool<Job, Result> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new PoolFailure('closed'))
       const idle = this.#mayRun(owner) ? this.#threads.values().find((thread) => thread.idle) : undefined
-      const leaveQueue = idle === undefined ? this.#places.acquire(owner) : () => {}
+      const leaveQueue = idle === undefined ? this.#queueSlots.acquire(owner) : () => {}
       if (leaveQueue === undefined) return reject(new PoolFailure('busy'))
       const pending = { job, owner, leaveQueue, resolve, reject }
       if (idle !== undefined) return this.#assign(idle, pending)

@@ -1,5 +1,5 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
-import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import { OwnerQueue } from '../../base/threads/owner-queue.ts'
 import { Secret } from '../../base/values/secret.ts'
 
@@ -61,14 +61,14 @@ export function generatePassword(): Secret {
 
 export function createPasswords(cost = DEFAULT_COST): Passwords {
   const queue = new OwnerQueue<() => void>()
-  const places = new Admission({ total: MAX_QUEUED })
+  const queueSlots = new ConcurrencyLimiter({ total: MAX_QUEUED })
   let running = 0
   const newParameters = () => formatParameters(cost, randomBytes(SALT_BYTES))
   const unknownUser = newParameters()
 
   async function runLimited<T>(owner: string, work: () => Promise<T>): Promise<T> {
     if (running >= MAX_CONCURRENT) {
-      const leaveQueue = places.acquire(owner)
+      const leaveQueue = queueSlots.acquire(owner)
       if (leaveQueue === undefined) throw new PasswordQueueFull('Too many passwords are being checked.')
       await new Promise<void>((resolve) => queue.push(owner, resolve))
       leaveQueue()

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net'
-import { Admission, type AdmissionLimits } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter, type ConcurrencyLimits } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import type { Core } from '../contracts/core.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
@@ -9,12 +9,12 @@ import { SocketConnection } from './socket-connection.ts'
 /** Creates the plain HTTP listener. */
 export function createHttpListener(
   core: Core,
-  limits: AdmissionLimits,
+  limits: ConcurrencyLimits,
   proxyProtocol?: ProxyProtocolReader,
 ): Server {
-  const admission = new Admission(limits)
+  const limiter = new ConcurrencyLimiter(limits)
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-    acceptClient(socket, admission, proxyProtocol, (ends) => {
+    acceptClient(socket, limiter, proxyProtocol, (ends) => {
       const connection = new SocketConnection(ends, 'http', core, socket)
       new Http1ServerConnection(core, socket, socket, connection)
       socket.resume()

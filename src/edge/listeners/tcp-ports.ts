@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { Admission, type AdmissionLimits } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter, type ConcurrencyLimits } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import { requireFreePort } from '../../base/io/sockets/require-free-port.ts'
@@ -32,14 +32,14 @@ export class TcpPorts implements PublicPorts {
   /** Released ports with the monotonic time of their release, oldest first. */
   readonly #releasedAt = new Map<number, number>()
   /** All ports together share the connection limit of one listener (decision 101). */
-  readonly #admission: Admission
+  readonly #limiter: ConcurrencyLimiter
   readonly #proxyProtocol: ProxyProtocolReader | undefined
   #nextPort: number
 
-  constructor(core: Core, range: PortRange, limits: AdmissionLimits, proxyProtocol?: ProxyProtocolReader) {
+  constructor(core: Core, range: PortRange, limits: ConcurrencyLimits, proxyProtocol?: ProxyProtocolReader) {
     this.#core = core
     this.#range = range
-    this.#admission = new Admission(limits)
+    this.#limiter = new ConcurrencyLimiter(limits)
     this.#proxyProtocol = proxyProtocol
     this.#nextPort = range.first + Math.floor(Math.random() * (range.last - range.first + 1))
   }
@@ -109,7 +109,7 @@ export class TcpPorts implements PublicPorts {
     this.#releasedAt.delete(port)
     server.on('connection', (socket) => {
       socket.on('error', () => {})
-      acceptClient(socket, this.#admission, this.#proxyProtocol, (ends) => this.#start(port, socket, ends))
+      acceptClient(socket, this.#limiter, this.#proxyProtocol, (ends) => this.#start(port, socket, ends))
     })
     try {
       const { host, reusePort = false, listen = openListener } = this.#range

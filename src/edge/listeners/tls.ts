@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
-import { Admission, type AdmissionLimits } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter, type ConcurrencyLimits } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 import { resetSocket } from '../../base/io/streams/reset.ts'
@@ -25,7 +25,7 @@ export interface TlsListenerOptions {
   /** For names without an entry but with a certificate, so that the client gets an error page (decision 45). */
   readonly defaultTlsPolicy: TlsPolicy
   readonly handshakeTimeout: number
-  readonly admission: AdmissionLimits
+  readonly connectionLimits: ConcurrencyLimits
   readonly proxyProtocol?: ProxyProtocolReader | undefined
   readonly bindingIngress?: BindingIngress | undefined
 }
@@ -76,11 +76,15 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
     terminators.set(tlsPolicy, terminator)
     return terminator
   }
-  const { total, isShared } = options.admission
-  const admission = new Admission(options.admission)
-  const handshakes = new Admission({ total, perHolder: Math.ceil(total * MAX_HANDSHAKE_SHARE), isShared })
+  const { total, isShared } = options.connectionLimits
+  const limiter = new ConcurrencyLimiter(options.connectionLimits)
+  const handshakes = new ConcurrencyLimiter({
+    total,
+    perHolder: Math.ceil(total * MAX_HANDSHAKE_SHARE),
+    isShared,
+  })
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-    acceptClient(socket, admission, options.proxyProtocol, (ends) => {
+    acceptClient(socket, limiter, options.proxyProtocol, (ends) => {
       const releaseHandshake = handshakes.acquireForClient(ends.remoteAddress)
       if (releaseHandshake === undefined) {
         socket.destroy()
@@ -90,7 +94,7 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
       socket.resume()
     }),
   )
-  server.maxConnections = options.admission.total
+  server.maxConnections = options.connectionLimits.total
   return server
 }
 

@@ -14,25 +14,25 @@ export function exchangeUpdates({
 }: Parts): (sender: number, update: WorkerUpdate) => void {
   const tell = (update: WorkerUpdate) => worker?.broadcast(update)
   const gateways = { agent: agentGateway, ssh: sshGateway }
-  const admissions = new Map(
+  const limiters = new Map(
     Object.values(gateways).flatMap(({ sharedCounts }) => Object.entries(sharedCounts)),
   )
-  for (const admission of admissions.values()) admission.share()
+  for (const limiter of limiters.values()) limiter.share()
   requestLog.share((update) => tell({ requestLog: update }))
   tell({ started: true })
   setInterval(() => {
-    for (const [name, admission] of admissions) {
-      const changes = admission.takeChanges()
+    for (const [name, limiter] of limiters) {
+      const changes = limiter.takeChanges()
       if (changes.length > 0) tell({ holders: { name, counts: changes } })
     }
   }, HOLDERS_INTERVAL_MS).unref()
   return (sender, update) => {
-    if ('holders' in update) admissions.get(update.holders.name)?.setElsewhere(sender, update.holders.counts)
+    if ('holders' in update) limiters.get(update.holders.name)?.setElsewhere(sender, update.holders.counts)
     else if ('started' in update) {
       requestLog.onWorkerStarted(sender)
-      for (const admission of admissions.values()) {
-        admission.forgetElsewhere(sender)
-        admission.share()
+      for (const limiter of limiters.values()) {
+        limiter.forgetElsewhere(sender)
+        limiter.share()
       }
     } else if ('requestLog' in update) requestLog.receive(sender, update.requestLog)
     else gateways[update.loginFailed.gateway].recordAuthFailure(update.loginFailed.ip)

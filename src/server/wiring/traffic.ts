@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { compileSelectors, describeServing } from '../../api/index.ts'
 import { WindowBudget } from '../../base/io/memory/window-budget.ts'
-import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import { createOutboundThread } from '../../base/outbound/outbound-thread.ts'
 import { CommandFailure } from '../../base/process/command-line.ts'
@@ -330,7 +330,7 @@ async function wireGateways(
     registry,
     binder,
     admits: (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip),
-    sessions: new Admission({ total: foundation.connectionLimits.sessions, ...ACCOUNT_SHARES }),
+    sessions: new ConcurrencyLimiter({ total: foundation.connectionLimits.sessions, ...ACCOUNT_SHARES }),
     isShared: foundation.isShared,
     reusePort: foundation.worker !== undefined,
     listen: foundation.listeners.listen,
@@ -345,7 +345,7 @@ async function wireGateways(
   })
   const agentGateway = createAgentGateway({
     ...shared,
-    legs: new Admission({ total: foundation.connectionLimits.legs, ...ACCOUNT_SHARES }),
+    legs: new ConcurrencyLimiter({ total: foundation.connectionLimits.legs, ...ACCOUNT_SHARES }),
     proxyProtocol: foundation.proxyProtocolOf('agent'),
     reportAuthFailure: (ip) => worker?.broadcast({ loginFailed: { gateway: 'agent', ip } }),
     describeAccount: async (accountId) => ({

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
 import { startRelay } from '../../../test/support/relay.ts'
-import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import { Secret } from '../../base/values/secret.ts'
 import {
   type AgentSession,
@@ -137,7 +137,7 @@ test('an agent that does not mention windows is promised nothing about them', as
 })
 
 test('an account may hold as many sessions as are free, so that other accounts still get in', async (t) => {
-  const sessions = new Admission({ total: 4 })
+  const sessions = new ConcurrencyLimiter({ total: 4 })
   const platform = await startPlatform(t, { gateway: { sessions } })
   const other = `${'b'.repeat(27)}_${'1'.repeat(43)}`
   const neighbour = { accountId: 'ac_2', credentialId: 'cr_2', ownerId: 'usr_2', acl: [] }
@@ -156,7 +156,7 @@ test('an account may hold as many sessions as are free, so that other accounts s
     const release = sessions.acquire('ac_1')
     release?.()
     return release !== undefined
-  }, 'the admission is released')
+  }, 'the slot is released')
   await platform.agent(t)
 })
 

@@ -4,7 +4,7 @@ import { type SecureContext, TLSSocket } from 'node:tls'
 import type { BufferPool } from '../../base/io/memory/buffer-pool.ts'
 import { ByteBudgets, type ByteLimits } from '../../base/io/memory/byte-budget.ts'
 import { WindowBudget } from '../../base/io/memory/window-budget.ts'
-import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 import { clientKey } from '../../base/values/client-key.ts'
 import { systemClock } from '../../base/values/clock.ts'
@@ -40,8 +40,8 @@ export interface AgentGatewayOptions
   secureContext(): SecureContext | undefined
   /** The certificate for a server name, if it has its own. */
   namedContext?(serverName: string): Promise<SecureContext | undefined>
-  /** Admission of further legs by account: they are no sessions, but need descriptors too. */
-  legs: Admission
+  /** Slots for further legs by account: they are no sessions, but need descriptors too. */
+  legs: ConcurrencyLimiter
   clock?: AgentConnectionOptions['clock']
   pool?: BufferPool
   windows?: WindowBudget
@@ -89,7 +89,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const windows = options.windows ?? new WindowBudget()
   const budgets = new ByteBudgets({ ...limits.messageBytes, isShared: options.isShared })
   const throttle = new AuthThrottle(clock, options.authThrottle ?? AGENT_AUTH_THROTTLE)
-  const authenticated = new Admission({ total: Number.POSITIVE_INFINITY })
+  const authenticated = new ConcurrencyLimiter({ total: Number.POSITIVE_INFINITY })
   const pendingHandshakes = new Set<TLSSocket>()
   const listener = new GatewayListener<AgentConnection>({ ...options, name: 'agent' }, limits, admit)
 
@@ -124,7 +124,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   function serve(
     socket: TLSSocket,
     { remoteAddress: ip, localAddress: serverIp }: SocketEnds,
-    releaseAdmission: () => void,
+    releaseSlot: () => void,
   ): void {
     const serverName = (socket as { servername?: string | false | null }).servername || undefined
     let releaseAuthenticated: (() => void) | undefined
@@ -145,7 +145,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       admitLeg: (accountId) => options.legs.acquireUntilClosed(accountId, socket),
       onAuthenticated() {
         clearTimeout(deadline)
-        releaseAdmission()
+        releaseSlot()
         releaseAuthenticated = authenticated.acquireForClient(ip)
       },
       onClose() {

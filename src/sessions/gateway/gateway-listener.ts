@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { stopListening } from '../../base/io/sockets/accept-pending.ts'
-import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import { readEnds, type SocketEnds } from '../../base/io/sockets/socket-ends.ts'
@@ -14,7 +14,7 @@ export interface Gateway {
   /** Open connections, authenticated or not. */
   readonly connections: number
   /** What all processes at the port count together, by a name that is the same at each. */
-  readonly sharedCounts: Readonly<Record<string, Admission>>
+  readonly sharedCounts: Readonly<Record<string, ConcurrencyLimiter>>
   /** Counts a failed login at another process as one here. */
   recordAuthFailure(ip: string): void
   /** Stops listening and ends every session with the reason. */
@@ -23,8 +23,8 @@ export interface Gateway {
 
 /** What both gateways are given. */
 export interface GatewayOptions {
-  /** Admission of authenticated sessions by account, shared by the gateways. */
-  sessions: Admission
+  /** Slots for authenticated sessions by account, shared by the gateways. */
+  sessions: ConcurrencyLimiter
   /** Addresses shared by many clients, such as a load balancer's. */
   isShared?: ((ip: string) => boolean) | undefined
   /** Set when connections begin with a PROXY protocol header. */
@@ -47,7 +47,7 @@ export class GatewayListener<C extends { end(reason: string): void }> {
   readonly connections = new Set<C>()
   readonly #options: GatewayOptions & { name: string }
   /** Connections that have not authenticated yet. */
-  readonly unauthenticated: Admission
+  readonly unauthenticated: ConcurrencyLimiter
   readonly #server = createServer({ noDelay: true }, (socket) => this.accept(socket))
   readonly #onClient: (socket: Socket, ends: SocketEnds) => void
 
@@ -57,7 +57,7 @@ export class GatewayListener<C extends { end(reason: string): void }> {
     onClient: (socket: Socket, ends: SocketEnds) => void,
   ) {
     this.#options = options
-    this.unauthenticated = new Admission({
+    this.unauthenticated = new ConcurrencyLimiter({
       total: limits.unauthenticated,
       perHolder: limits.unauthenticatedPerClient,
       isShared: options.isShared,

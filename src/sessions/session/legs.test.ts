@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually, eventuallyEqual } from '../../../test/support/eventually.ts'
 import { startRelay } from '../../../test/support/relay.ts'
-import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type ByteStream, silentSink } from '../../base/io/streams/stream.ts'
 import { Secret } from '../../base/values/secret.ts'
 import type { AgentSession, AgentSessionOptions, MuxStream } from '../../protocol/index.ts'
@@ -85,7 +85,10 @@ test('streams share the first leg of a short link', async (t) => {
 })
 
 test('a leg is no session of the account, and legs have a limit of their own', async (t) => {
-  const gateway = { sessions: new Admission({ total: 3 }), legs: new Admission({ total: 5 }) }
+  const gateway = {
+    sessions: new ConcurrencyLimiter({ total: 3 }),
+    legs: new ConcurrencyLimiter({ total: 5 }),
+  }
   const platform = await startPlatform(t, { gateway })
   const agent = await startAgent(t, platform, 4)
 

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { createSecureContext } from 'node:tls'
 import { createTestCa } from '../../../test/support/test-ca.ts'
 import type { TunnelPrincipal } from '../../auth/index.ts'
-import { Admission } from '../../base/io/sockets/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import { silentLog } from '../../base/process/log.ts'
 import { covers, isWithin, owningNames } from '../../base/values/domain.ts'
 import { Secret } from '../../base/values/secret.ts'
@@ -107,8 +107,8 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     region: 'us',
     serverVersion: '0.1.0',
     log: silentLog,
-    sessions: new Admission({ total: 1000 }),
-    legs: new Admission({ total: 1000 }),
+    sessions: new ConcurrencyLimiter({ total: 1000 }),
+    legs: new ConcurrencyLimiter({ total: 1000 }),
     ...options.gateway,
   })
   const { port } = await gateway.listen(options.port ?? 0, '127.0.0.1')

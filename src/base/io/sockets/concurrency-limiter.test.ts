@@ -6,26 +6,26 @@ import { eventually } from '../../../../test/support/eventually.ts'
 import { startTcp } from '../../../../test/support/local-server.ts'
 import { clientKey } from '../../values/client-key.ts'
 import { compileRules } from '../../values/ip-rules.ts'
-import { Admission } from './concurrency-limiter.ts'
+import { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { SocketEnds } from './socket-ends.ts'
 
 /** Acquires slots for a client until none is left. Returns their number. */
-function acquireAll(admission: Admission, ip: string): number {
+function acquireAll(limiter: ConcurrencyLimiter, ip: string): number {
   let count = 0
-  while (admission.acquireForClient(ip) !== undefined) count++
+  while (limiter.acquireForClient(ip) !== undefined) count++
   return count
 }
 
 test('a client gets its slots and no more, and a released slot is free again', () => {
-  const admission = new Admission({ total: 10, perHolder: 2 })
-  const first = admission.acquireForClient('192.0.2.1')
-  admission.acquireForClient('192.0.2.1')
+  const limiter = new ConcurrencyLimiter({ total: 10, perHolder: 2 })
+  const first = limiter.acquireForClient('192.0.2.1')
+  limiter.acquireForClient('192.0.2.1')
 
-  const third = admission.acquireForClient('192.0.2.1')
-  const other = admission.acquireForClient('192.0.2.2')
+  const third = limiter.acquireForClient('192.0.2.1')
+  const other = limiter.acquireForClient('192.0.2.2')
   first!()
   first!()
-  const again = [admission.acquireForClient('192.0.2.1'), admission.acquireForClient('192.0.2.1')]
+  const again = [limiter.acquireForClient('192.0.2.1'), limiter.acquireForClient('192.0.2.1')]
 
   assert.equal(third, undefined)
   assert.notEqual(other, undefined)
@@ -37,13 +37,13 @@ test('a client gets its slots and no more, and a released slot is free again', (
 
 for (const clients of [1, 2, 8, 50]) {
   test(`${clients} greedy clients leave a fair share free, and a new client is admitted`, () => {
-    const admission = new Admission({ total: 1020 })
+    const limiter = new ConcurrencyLimiter({ total: 1020 })
     let acquired = 0
     // Round-robin, as they would arrive.
     for (let any = true; any; ) {
       any = false
       for (let client = 1; client <= clients; client++) {
-        if (admission.acquireForClient(`192.0.2.${client}`) === undefined) continue
+        if (limiter.acquireForClient(`192.0.2.${client}`) === undefined) continue
         any = true
         acquired++
       }
@@ -51,59 +51,59 @@ for (const clients of [1, 2, 8, 50]) {
     const fairShare = Math.floor(1020 / (clients + 1))
 
     assert.ok(1020 - acquired >= fairShare - 1, `${acquired} of 1020 are in use`)
-    assert.ok(acquireAll(admission, '198.51.100.1') >= Math.floor(fairShare / 2) - 1)
+    assert.ok(acquireAll(limiter, '198.51.100.1') >= Math.floor(fairShare / 2) - 1)
   })
 }
 
 test('the first client gets at most half of the slots, also of those that others release', () => {
-  const admission = new Admission({ total: 100 })
-  const first = acquireAll(admission, '192.0.2.1')
-  const second = acquireAll(admission, '192.0.2.2')
+  const limiter = new ConcurrencyLimiter({ total: 100 })
+  const first = acquireAll(limiter, '192.0.2.1')
+  const second = acquireAll(limiter, '192.0.2.2')
 
   assert.equal(first, 50)
   assert.equal(second, 25)
-  assert.equal(admission.acquireForClient('192.0.2.1'), undefined)
-  assert.notEqual(admission.acquireForClient('192.0.2.3'), undefined)
+  assert.equal(limiter.acquireForClient('192.0.2.1'), undefined)
+  assert.notEqual(limiter.acquireForClient('192.0.2.3'), undefined)
 })
 
 test('a holder that leaves a sixteenth free gets nearly all slots, and so does the next of those', () => {
-  const admission = new Admission({ total: 1600, freeFraction: 1 / 16 })
-  const first = acquireAll(admission, '192.0.2.1')
-  const second = acquireAll(admission, '192.0.2.2')
+  const limiter = new ConcurrencyLimiter({ total: 1600, freeFraction: 1 / 16 })
+  const first = acquireAll(limiter, '192.0.2.1')
+  const second = acquireAll(limiter, '192.0.2.2')
 
   assert.deepEqual([first, second], [1500, 94])
-  assert.equal(admission.acquireForClient('192.0.2.1'), undefined)
-  assert.notEqual(admission.acquireForClient('192.0.2.3'), undefined)
+  assert.equal(limiter.acquireForClient('192.0.2.1'), undefined)
+  assert.notEqual(limiter.acquireForClient('192.0.2.3'), undefined)
 })
 
 test('a shared address gets nearly all slots, and other clients are still admitted', () => {
   const isShared = compileRules([{ cidr: '10.0.0.0/8', action: 'allow' }])
-  const admission = new Admission({ total: 160, perHolder: 2, isShared })
+  const limiter = new ConcurrencyLimiter({ total: 160, perHolder: 2, isShared })
 
-  const shared = acquireAll(admission, '10.1.2.3')
+  const shared = acquireAll(limiter, '10.1.2.3')
 
   assert.equal(shared, 150)
-  assert.notEqual(admission.acquireForClient('192.0.2.1'), undefined)
+  assert.notEqual(limiter.acquireForClient('192.0.2.1'), undefined)
 })
 
 test('released slots count as free for all, and a holder without slots is forgotten', () => {
-  const admission = new Admission({ total: 4 })
-  const slots = ['ac_1', 'ac_1', 'ac_2'].map((id) => admission.acquire(id)!)
-  assert.equal(admission.acquire('ac_3')?.(), undefined)
+  const limiter = new ConcurrencyLimiter({ total: 4 })
+  const slots = ['ac_1', 'ac_1', 'ac_2'].map((id) => limiter.acquire(id)!)
+  assert.equal(limiter.acquire('ac_3')?.(), undefined)
 
   for (const release of slots) release()
 
-  assert.deepEqual([admission.has('ac_1'), admission.has('ac_2')], [false, false])
-  assert.equal(acquireAll(admission, '192.0.2.1'), 2)
+  assert.deepEqual([limiter.has('ac_1'), limiter.has('ac_2')], [false, false])
+  assert.equal(acquireAll(limiter, '192.0.2.1'), 2)
 })
 
 test('a connection holds its slot until it closes, and one without a slot is closed', async (t) => {
-  const admission = new Admission({ total: 10, perHolder: 1 })
+  const limiter = new ConcurrencyLimiter({ total: 10, perHolder: 1 })
   const admitted: (SocketEnds | undefined)[] = []
   const sockets: Socket[] = []
   const port = await startTcp(t, (socket) => {
     sockets.push(socket.resume())
-    admitted.push(admission.admit(socket))
+    admitted.push(limiter.admit(socket))
   })
   const dial = () => {
     const client = connect(port, '127.0.0.1').resume()
@@ -128,20 +128,20 @@ test('a connection holds its slot until it closes, and one without a slot is clo
 })
 
 test('a connection whose peer has gone already is closed without a slot', () => {
-  const admission = new Admission({ total: 2 })
+  const limiter = new ConcurrencyLimiter({ total: 2 })
   const socket = new Socket()
 
-  assert.equal(admission.admit(socket), undefined)
+  assert.equal(limiter.admit(socket), undefined)
   assert.equal(socket.destroyed, true)
-  assert.equal(acquireAll(admission, '192.0.2.1'), 1)
+  assert.equal(acquireAll(limiter, '192.0.2.1'), 1)
 })
 
 test('accounts share slots as clients do, each under its own id', () => {
-  const admission = new Admission({ total: 4 })
-  const acquired = ['ac_1', 'ac_1', 'ac_1', 'ac_2', 'ac_2'].map((id) => admission.acquire(id) !== undefined)
+  const limiter = new ConcurrencyLimiter({ total: 4 })
+  const acquired = ['ac_1', 'ac_1', 'ac_1', 'ac_2', 'ac_2'].map((id) => limiter.acquire(id) !== undefined)
 
   assert.deepEqual(acquired, [true, true, false, true, false])
-  assert.deepEqual([admission.has('ac_2'), admission.has('ac_3')], [true, false])
+  assert.deepEqual([limiter.has('ac_2'), limiter.has('ac_3')], [true, false])
 })
 
 const same: [one: string, other: string, expected: boolean][] = [
@@ -161,8 +161,8 @@ for (const [one, other, expected] of same) {
 
 test('the slots of a client in other processes count for its limit, not for what is free here', () => {
   const limits = { total: 10, perHolder: 3 }
-  const here = new Admission(limits)
-  const there = new Admission(limits)
+  const here = new ConcurrencyLimiter(limits)
+  const there = new ConcurrencyLimiter(limits)
   const release = there.acquire('client')!
   there.share()
   there.acquire('client')

@@ -5,7 +5,7 @@ import { readEnds, type SocketEnds } from './socket-ends.ts'
 /** The fraction of the slots that shared addresses leave to all others. */
 const RESERVED_FRACTION = 1 / 16
 
-export interface AdmissionLimits {
+export interface ConcurrencyLimits {
   /** Connections at once. */
   readonly total: number
   /** Connections of one holder, however many slots are free. */
@@ -20,13 +20,13 @@ export interface AdmissionLimits {
 export type HolderCount = [holder: string, count: number]
 
 /**
- * Admission control with fair shares (P22, decision 118): a holder may hold as many slots as are still free, so one
+ * Limits concurrent use with fair shares (P22, decision 118): a holder may hold as many slots as are still free, so one
  * holder gets half of them, two get a third each, N get 1/(N + 1) each, and the same share stays free for the next. With
  * another `freeFraction` it may hold a multiple of what is free (decision 272). A holder is the key the caller counts by:
  * a client (`clientKey`) before authentication, an account after it.
  */
-export class Admission {
-  readonly #limits: AdmissionLimits
+export class ConcurrencyLimiter {
+  readonly #limits: ConcurrencyLimits
   readonly #counts = new Map<string, number>()
   /** The slots that holders have in other processes, by the number of the process. */
   readonly #elsewhere = new Map<number, Map<string, number>>()
@@ -34,7 +34,7 @@ export class Admission {
   #changed: Set<string> | undefined
   #sum = 0
 
-  constructor(limits: AdmissionLimits) {
+  constructor(limits: ConcurrencyLimits) {
     this.#limits = limits
   }
 

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { stopListening } from './accept-pending.ts'
-import { Admission, type AdmissionLimits } from './concurrency-limiter.ts'
+import { ConcurrencyLimiter, type ConcurrencyLimits } from './concurrency-limiter.ts'
 import { type Listen, type ListenAddress, listen as openListener } from './listeners.ts'
 import { readEnds } from './socket-ends.ts'
 
@@ -9,7 +9,7 @@ const MAX_HELD = 2_000
 interface HoldingListenerOptions {
   readonly maxHeld?: number
   /** Addresses shared by many clients. */
-  readonly isShared?: AdmissionLimits['isShared']
+  readonly isShared?: ConcurrencyLimits['isShared']
 }
 
 /**
@@ -19,12 +19,12 @@ interface HoldingListenerOptions {
 export class HoldingListener {
   /** Each with the release of its slot. */
   readonly #held = new Map<Socket, () => void>()
-  readonly #admission: Admission
+  readonly #limiter: ConcurrencyLimiter
   readonly #server = createServer({ noDelay: true, pauseOnConnect: true }, (socket) => this.accept(socket))
   #serve: ((socket: Socket) => void) | undefined
 
   constructor({ maxHeld = MAX_HELD, isShared }: HoldingListenerOptions = {}) {
-    this.#admission = new Admission({ total: maxHeld, isShared })
+    this.#limiter = new ConcurrencyLimiter({ total: maxHeld, isShared })
   }
 
   /** Opens the port. */
@@ -61,7 +61,7 @@ export class HoldingListener {
 
   #hold(socket: Socket): void {
     const ends = readEnds(socket)
-    const release = ends && this.#admission.acquireForClient(ends.remoteAddress)
+    const release = ends && this.#limiter.acquireForClient(ends.remoteAddress)
     if (release === undefined) {
       socket.destroy()
       return
