@@ -88,7 +88,7 @@ export function dispatch(exchange: Exchange): void {
     const route = entry.routeFor(head.target)
     exchange.route = route
     route.counters.requests++
-    if (route.admission !== undefined) for (const step of route.admission) step(connection)
+    if (route.connectionSteps !== undefined) for (const step of route.connectionSteps) step(connection)
     runSteps(exchange, route, 0)
   } catch (error) {
     exchange.fail(error)
@@ -119,7 +119,7 @@ export function isStillAdmitted(exchange: Exchange): boolean {
     if (upgrading || requiresClientCertificate(entry.tlsPolicy?.settings)) return false
   }
   try {
-    for (const step of entry.routeFor(head.target).admission ?? []) step(connection)
+    for (const step of entry.routeFor(head.target).connectionSteps ?? []) step(connection)
     return true
   } catch (error) {
     return error instanceof EdgeError && error.name === 'route_not_found' && !upgrading
@@ -264,7 +264,7 @@ export function forwardTo(
       onUnreachable(error)
     })
   route.counters.requests++
-  for (const step of route.admission ?? []) step(exchange.connection)
+  for (const step of route.connectionSteps ?? []) step(exchange.connection)
   runSteps(exchange, route, 0)
 }
 

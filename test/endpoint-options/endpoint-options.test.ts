@@ -345,13 +345,17 @@ test('endpoint options become module settings, in the order in which a request p
     const tunnel = { id: 'tn_1', accountId: 'ac_1', address, options }
     const parts = {
       core: { clock: {}, log: { warn: (...args: unknown[]) => warnings.push(args) } },
-      ipPolicies: { accountAdmission: () => () => undefined },
+      ipPolicies: { accountRestriction: () => () => undefined },
     }
-    const { admission, steps, wrapBackend, tls } = compileEndpoint(tunnel as never, undefined, parts as never)
+    const { connectionSteps, steps, wrapBackend, tls } = compileEndpoint(
+      tunnel as never,
+      undefined,
+      parts as never,
+    )
     return {
       // Only those that see requests have an order.
       built: [...built.filter(isRequest), ...built.filter((each) => !isRequest(each)).toSorted()],
-      admission: admission.length,
+      connectionSteps: connectionSteps.length,
       steps: steps?.length ?? null,
       wrapped: wrapBackend !== undefined,
       tls,

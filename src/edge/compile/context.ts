@@ -50,14 +50,14 @@ export interface BrokenScope {
 export class CompileContext {
   readonly accountId: string
   readonly parts: CompilerParts
-  readonly accountAdmission: ConnectionStep
+  readonly accountRestriction: ConnectionStep
   readonly dependencies = new Set<string>()
   readonly brokenScopes: BrokenScope[] = []
 
   constructor(parts: CompilerParts, accountId: string) {
     this.parts = parts
     this.accountId = accountId
-    this.accountAdmission = parts.ipPolicies.accountAdmission(accountId)
+    this.accountRestriction = parts.ipPolicies.accountRestriction(accountId)
   }
 
   /** Registers a dependency: the edge is recompiled when the object with this id changes. */

@@ -83,7 +83,7 @@ export function denyEdge(previous: CompiledEdge, error: unknown): CompiledEdge {
   const brokenScopes: BrokenScope[] = [{ scopeId: entry.id, module, reason: message }]
   const denied = { names, ports, routes: [], brokenScopes, dependencies: new Set<string>() }
   if (entry.kind === 'raw') {
-    const deniedEntry: RawEntry = { ...entry, tlsPolicy: undefined, admission: [denyAll(module)] }
+    const deniedEntry: RawEntry = { ...entry, tlsPolicy: undefined, connectionSteps: [denyAll(module)] }
     return { ...denied, entry: deniedEntry, scopes: [deniedEntry] }
   }
   const route = deniedRoute(entry.id, module)
@@ -152,8 +152,9 @@ export function compileRawEntry(
     counters: moduleContext.getOrCreate('counters', '', createCounters),
   } as const
   try {
-    const admission = [context.accountAdmission]
-    if (ip_restriction?.enabled) admission.push(buildModule('ip_restriction', ip_restriction, moduleContext))
+    const connectionSteps = [context.accountRestriction]
+    if (ip_restriction?.enabled)
+      connectionSteps.push(buildModule('ip_restriction', ip_restriction, moduleContext))
     const policy = buildPolicyModule(
       {
         settings: traffic_policy,
@@ -170,22 +171,22 @@ export function compileRawEntry(
     const { tlsPolicies } = context.parts
     const tls = buildTls(policy?.tls)
     // Where TLS is terminated, the policy runs after the handshake.
-    const securedAdmission: ConnectionStep[] = []
+    const securedConnectionSteps: ConnectionStep[] = []
     if (policy?.connection !== undefined)
-      (tls === undefined ? admission : securedAdmission).push(policy.connection)
+      (tls === undefined ? connectionSteps : securedConnectionSteps).push(policy.connection)
     const compiled = {
       ...entry,
       tlsPolicy: tls && tlsPolicies.get(tls),
-      admission,
-      securedAdmission,
+      connectionSteps,
+      securedConnectionSteps,
       backend: edgeBackend,
     }
     return tls === undefined || policy?.tls === undefined
       ? compiled
       : withLiveTlsPolicy(compiled, tls, policy.tls, tlsPolicies)
   } catch (error) {
-    const admission = [denyAll(context.reportBroken(id, error))]
-    return { ...entry, tlsPolicy: undefined, admission, backend: () => undefined }
+    const connectionSteps = [denyAll(context.reportBroken(id, error))]
+    return { ...entry, tlsPolicy: undefined, connectionSteps, backend: () => undefined }
   }
 }
 

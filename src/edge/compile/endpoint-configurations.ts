@@ -17,7 +17,7 @@ import { compileRoute, deniedRoute } from './route.ts'
 
 /** An endpoint configuration, compiled once for all endpoints that it applies to. */
 export interface CompiledConfiguration {
-  readonly admission: readonly ConnectionStep[] | undefined
+  readonly connectionSteps: readonly ConnectionStep[] | undefined
   /** What requests pass before the endpoint's own options; undefined for TCP. */
   readonly route: HttpRoute | undefined
   readonly tls: TlsSettings
@@ -145,14 +145,14 @@ function compileConfiguration(record: OwnedConfiguration, parts: CompilerParts):
     : { ...shared, ...compileHttp(record, context) }
 }
 
-type Compiled = Pick<CompiledConfiguration, 'admission' | 'route' | 'tls' | 'entry'>
+type Compiled = Pick<CompiledConfiguration, 'connectionSteps' | 'route' | 'tls' | 'entry'>
 
 function compileTcp(record: OwnedConfiguration, context: CompileContext): Compiled {
   const { id, accountId, ip_policy: ip_restriction, backend } = record
   const modules = { id, accountId, ip_restriction, backend, traffic_policy: null, hostports: null }
   const entry = compileRawEntry(modules, 'tcp-edge', context, () => undefined)
   return {
-    admission: entry.admission,
+    connectionSteps: entry.connectionSteps,
     route: undefined,
     tls: {},
     entry: backend?.enabled ? entry : undefined,
@@ -172,7 +172,7 @@ function compileHttp(record: OwnedConfiguration, context: CompileContext): Compi
     redirectToHttps: false,
     routeFor: () => route,
   }
-  return { admission: route.admission, route, tls, entry: backend?.enabled ? entry : undefined }
+  return { connectionSteps: route.connectionSteps, route, tls, entry: backend?.enabled ? entry : undefined }
 }
 
 /** Of the modules of a route, a configuration has some. */

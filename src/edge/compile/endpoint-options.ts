@@ -22,7 +22,7 @@ import { buildPolicy, type PolicyParts } from './policy.ts'
 
 /** What an endpoint's options compile to. */
 export interface EndpointModules {
-  readonly admission: readonly ConnectionStep[]
+  readonly connectionSteps: readonly ConnectionStep[]
   readonly steps: readonly RequestStep[] | undefined
   /** The steps inside a policy that sign visitors in. */
   readonly signIns?: readonly RequestStep[] | undefined
@@ -31,7 +31,7 @@ export interface EndpointModules {
   readonly tls: TlsSettings
   /** How the policy terminates TLS, and the steps that wait for that. */
   readonly termination?: ReadTlsSettings | undefined
-  readonly securedAdmission?: readonly ConnectionStep[]
+  readonly securedConnectionSteps?: readonly ConnectionStep[]
 }
 
 /**
@@ -44,7 +44,7 @@ export function compileEndpoint(
   parts: PolicyParts & Pick<CompilerParts, 'countExchange'>,
 ): EndpointModules {
   const { id, accountId, options } = tunnel
-  const accountAdmission = parts.ipPolicies.accountAdmission(accountId)
+  const accountRestriction = parts.ipPolicies.accountRestriction(accountId)
   try {
     const context = createEndpointContext(tunnel, parts)
     const {
@@ -59,8 +59,9 @@ export function compileEndpoint(
     // Where a tls endpoint terminates TLS, the policy runs after the handshake.
     const terminates = policy?.tls !== undefined || options.tlsTermination !== undefined
     const isSecured = terminates && tunnel.address.proto === 'tls'
-    const securedAdmission: ConnectionStep[] = []
-    if (policy?.connection !== undefined) (isSecured ? securedAdmission : connection).push(policy.connection)
+    const securedConnectionSteps: ConnectionStep[] = []
+    if (policy?.connection !== undefined)
+      (isSecured ? securedConnectionSteps : connection).push(policy.connection)
     if (policy?.request !== undefined) request.push(policy.request)
     const own: TlsSettings = Object.assign(buildTlsSettings(options, context), ...tlsOptions)
     const tls = { ...own, ...configuration?.tls }
@@ -70,20 +71,20 @@ export function compileEndpoint(
     if (options.ipRestriction !== undefined) request.unshift(noteAdmitted)
     const steps = [...(configuration?.route?.steps ?? []), ...request]
     return {
-      admission: [...(configuration?.admission ?? [accountAdmission]), ...connection],
+      connectionSteps: [...(configuration?.connectionSteps ?? [accountRestriction]), ...connection],
       steps: steps.length === 0 ? undefined : steps,
       signIns: policy?.signIns,
       wrapBackend:
         backend.length === 0 ? undefined : (inner) => backend.reduce((wrapped, wrap) => wrap(wrapped), inner),
       tls,
       termination: policy?.tls,
-      securedAdmission,
+      securedConnectionSteps,
     }
   } catch (error) {
     const { module, message } =
       error instanceof ModuleBuildError ? error : new ModuleBuildError('endpoint', error)
     parts.core.log.warn({ id, module, reason: message }, 'endpoint option broken: denying all traffic')
-    return { admission: [denyAll(module)], steps: undefined, wrapBackend: undefined, tls: {} }
+    return { connectionSteps: [denyAll(module)], steps: undefined, wrapBackend: undefined, tls: {} }
   }
 }
 

@@ -96,7 +96,7 @@ export class CompiledEndpoints {
     configuration: CompiledConfiguration | undefined,
   ): HttpEntry {
     const { id, accountId } = tunnel
-    const { admission, steps, signIns, wrapBackend, tls, termination } = this.#compileModules(
+    const { connectionSteps, steps, signIns, wrapBackend, tls, termination } = this.#compileModules(
       tunnel,
       configuration,
     )
@@ -104,7 +104,7 @@ export class CompiledEndpoints {
     const backend: HttpBackend = (_exchange, failedTargets) => select(failedTargets)
     const route: HttpRoute = {
       id,
-      admission,
+      connectionSteps,
       steps,
       signIns,
       backend: wrapBackend === undefined ? backend : wrapBackend(backend),
@@ -131,7 +131,10 @@ export class CompiledEndpoints {
     configuration: CompiledConfiguration | undefined,
   ): RawEntry {
     const { id, accountId, options } = tunnel
-    const { admission, tls, termination, securedAdmission } = this.#compileModules(tunnel, configuration)
+    const { connectionSteps, tls, termination, securedConnectionSteps } = this.#compileModules(
+      tunnel,
+      configuration,
+    )
     const byOption = tunnel.address.proto === 'tls' && options.tlsTermination !== undefined
     const terminated = byOption || termination !== undefined
     const settings = { http: false, ...tls }
@@ -144,8 +147,9 @@ export class CompiledEndpoints {
       via: 'endpoint',
       tlsPolicy: byOption ? this.#tlsPolicies.get(settings) : undefined,
       // A client certificate can only be requested where TLS terminates here, so the option denies otherwise (P36).
-      admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
-      securedAdmission,
+      connectionSteps:
+        options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : connectionSteps,
+      securedConnectionSteps,
       restricted: options.ipRestriction !== undefined || configuration?.restricted === true,
       backend: this.#selector(tunnel),
       counters,

@@ -64,7 +64,7 @@ export class CompiledIpPolicies {
   }
 
   /** Checks each connection against the current IP restriction of the account. */
-  accountAdmission(accountId: string): ConnectionStep {
+  accountRestriction(accountId: string): ConnectionStep {
     const restrictions = this.#restrictions
     return ({ remoteAddress }) => {
       const admits = restrictions.size === 0 ? undefined : restrictions.get(accountId)

@@ -6,7 +6,13 @@ import { EdgeError } from '../errors.ts'
 import { createPathRouter, type PathRule } from './path-router.ts'
 
 function createRoute(id: string): HttpRoute {
-  return { id, admission: undefined, steps: undefined, backend: () => undefined, counters: createCounters() }
+  return {
+    id,
+    connectionSteps: undefined,
+    steps: undefined,
+    backend: () => undefined,
+    counters: createCounters(),
+  }
 }
 
 function parseRule(text: string): PathRule {

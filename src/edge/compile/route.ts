@@ -42,7 +42,7 @@ export function compileRoute(
     if (record.ip_restriction?.enabled) steps.unshift(noteAdmitted)
     return {
       id,
-      admission: buildAdmission(record, context, moduleContext),
+      connectionSteps: buildConnectionSteps(record, context, moduleContext),
       steps: steps.length === 0 ? undefined : steps,
       signIns: policy?.signIns,
       backend: buildBackend(record, context, moduleContext),
@@ -55,15 +55,15 @@ export function compileRoute(
 
 /** A route that denies all traffic. */
 export function deniedRoute(id: string, module: string, counters = createCounters()): HttpRoute {
-  return { id, admission: [denyAll(module)], steps: undefined, backend: () => undefined, counters }
+  return { id, connectionSteps: [denyAll(module)], steps: undefined, backend: () => undefined, counters }
 }
 
-function buildAdmission(
+function buildConnectionSteps(
   { ip_restriction }: RouteModules,
   context: CompileContext,
   moduleContext: ModuleContext,
 ): ConnectionStep[] {
-  const steps = [context.accountAdmission]
+  const steps = [context.accountRestriction]
   if (ip_restriction?.enabled) steps.push(buildModule('ip_restriction', ip_restriction, moduleContext))
   return steps
 }

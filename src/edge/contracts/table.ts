@@ -15,7 +15,7 @@ export interface EntryCounters {
 export interface HttpRoute {
   readonly id: string
   /** Steps that admit or reject the connection; undefined when none is configured. */
-  readonly admission: readonly ConnectionStep[] | undefined
+  readonly connectionSteps: readonly ConnectionStep[] | undefined
   /** Request steps in order; undefined when none is configured. */
   readonly steps: readonly RequestStep[] | undefined
   /** The steps inside a policy that sign visitors in; callbacks of identity providers are redeemed with them. */
@@ -52,9 +52,9 @@ export interface RawEntry {
   /** Undefined when the client's TLS, or its plain bytes, pass through. */
   readonly tlsPolicy: TlsPolicy | undefined
   /** Steps that admit or reject the connection, before the handshake. */
-  readonly admission: readonly ConnectionStep[] | undefined
+  readonly connectionSteps: readonly ConnectionStep[] | undefined
   /** Steps that do so after the handshake, where TLS is terminated. */
-  readonly securedAdmission?: readonly ConnectionStep[] | undefined
+  readonly securedConnectionSteps?: readonly ConnectionStep[] | undefined
   /** Whether the entry has an IP restriction of its own. */
   readonly restricted: boolean
   readonly backend: RawBackend

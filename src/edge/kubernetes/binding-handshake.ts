@@ -152,7 +152,7 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
         info,
       })
       path.passthroughTls = false
-      if (rejectionOf(core, connection, path, 'securedAdmission') === undefined)
+      if (rejectionOf(core, connection, path, 'securedConnectionSteps') === undefined)
         this.#startProxy(connection, path, socket)
       else resetSocket(this.#client.transport, socket)
     })

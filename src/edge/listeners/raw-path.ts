@@ -36,15 +36,18 @@ export class RawPath {
   }
 
   /** Runs the steps of the last entry, before or after the handshake; returns why they reject the connection. */
-  admit(connection: ClientConnection, phase: 'admission' | 'securedAdmission'): unknown {
+  admit(connection: ClientConnection, phase: 'connectionSteps' | 'securedConnectionSteps'): unknown {
     return this.#check(() => this.#run(this.last[phase], connection))
   }
 
   /** Whether a changed configuration still admits the connection, which `current` would accept now. */
   revalidate(connection: ClientConnection, current: RawEntry): unknown {
     return this.#check(() => {
-      for (const { admission = [], securedAdmission = [] } of [current, ...this.#entries.slice(1)])
-        for (const step of [...admission, ...securedAdmission]) step(connection)
+      for (const { connectionSteps = [], securedConnectionSteps = [] } of [
+        current,
+        ...this.#entries.slice(1),
+      ])
+        for (const step of [...connectionSteps, ...securedConnectionSteps]) step(connection)
     })
   }
 
@@ -66,7 +69,7 @@ export class RawPath {
     } catch (error) {
       this.first.counters.rejections++
       if (!(error instanceof EdgeError))
-        this.#core.log.error({ err: error }, 'admission step failed with an internal error')
+        this.#core.log.error({ err: error }, 'connection step failed with an internal error')
       return error
     }
   }
@@ -82,7 +85,7 @@ export class RawPath {
     if (terminates && !this.passthroughTls) throw edgeError('tls_terminated')
     this.#entries.push(target)
     target.counters.connections++
-    this.#run(target.admission, connection)
+    this.#run(target.connectionSteps, connection)
     // Its own policy has forwarded the connection, or it needs a handshake first.
     if (this.last !== target || terminates) return undefined
     this.#stream = this.#openLast(connection)

@@ -26,14 +26,14 @@ export interface TcpProxyOptions {
 }
 
 /**
- * Runs the admission steps of a path; reports and returns why they reject the connection, which the caller then ends.
+ * Runs the connection steps of a path; reports and returns why they reject the connection, which the caller then ends.
  * Undefined for a connection that is admitted.
  */
 export function rejectionOf(
   core: Core,
   connection: ClientConnection,
   path: RawPath,
-  phase: 'admission' | 'securedAdmission' = 'admission',
+  phase: 'connectionSteps' | 'securedConnectionSteps' = 'connectionSteps',
 ): unknown {
   const rejection = path.admit(connection, phase)
   if (rejection !== undefined)
@@ -46,7 +46,7 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
   readonly #options: TcpProxyOptions
   readonly #pipe: Pipe
   #lastProgress = -1
-  /** Set when a configuration change revoked the admission. */
+  /** Set when a configuration change denies what was admitted. */
   #rejection: unknown
 
   private constructor(options: TcpProxyOptions, stream: ByteStream) {

@@ -242,7 +242,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     this.#terminate(tlsPolicy, (socket, info) => {
       const connection = this.#createConnection('tls', socket, { serverName, tlsPolicy, info })
       path.passthroughTls = false
-      if (rejectionOf(core, connection, path, 'securedAdmission') !== undefined) {
+      if (rejectionOf(core, connection, path, 'securedConnectionSteps') !== undefined) {
         resetSocket(transport, socket)
         return
       }

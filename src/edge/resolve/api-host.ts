@@ -37,7 +37,7 @@ export function createApiEntry(core: Core, tlsPolicy: TlsPolicy, name: string, a
   }
   const route: HttpRoute = {
     id: name,
-    admission: undefined,
+    connectionSteps: undefined,
     steps: undefined,
     backend,
     counters: createCounters(),

@@ -140,7 +140,7 @@ function resolverOf(existing: Existing): RouteResolver {
       tlsPolicies: new TlsPolicies(),
       tunnels,
       configurations: { revision: 0, find: () => undefined },
-      compileModules: () => ({ admission: [], steps: undefined, wrapBackend: undefined, tls: {} }),
+      compileModules: () => ({ connectionSteps: [], steps: undefined, wrapBackend: undefined, tls: {} }),
     }),
   })
 }

@@ -46,7 +46,7 @@ export class InProcessEdge {
       tlsPolicies: new TlsPolicies(),
       tunnels: this.tunnels,
       configurations: noConfigurations,
-      compileModules: () => ({ admission: [], steps: undefined, wrapBackend: undefined, tls: {} }),
+      compileModules: () => ({ connectionSteps: [], steps: undefined, wrapBackend: undefined, tls: {} }),
     })
     const resolver = new RouteResolver({
       platformHosts: new Map(),

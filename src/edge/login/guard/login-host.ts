@@ -57,7 +57,7 @@ export function createLoginHost(options: {
   const { tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs } = options
   const route: HttpRoute = {
     id: 'login',
-    admission: undefined,
+    connectionSteps: undefined,
     steps: [(exchange) => handle(exchange).catch(rejectUnknown)],
     backend: () => undefined,
     counters: createCounters(),
