@@ -3,7 +3,7 @@ import type { DurableStore } from '../durable-store.ts'
 import type { SqlRecord } from '../engine/sql.ts'
 import { readMasterKeys, writeMasterKeys } from '../seal/master-key.ts'
 import { type MasterKey, type SealContext, sealedKeyId, toMasterKey } from '../seal/seal.ts'
-import { settingSealContext, type Vault } from '../seal/vault.ts'
+import { settingSealContext, type Vault } from '../seal/sealer.ts'
 import { secretsSealContext } from '../write/rows.ts'
 
 const PAGE_SIZE = 500

@@ -5,7 +5,7 @@ import { type Position, readHead } from '../engine/changes.ts'
 import type { DatabaseWatch } from '../engine/database-watch.ts'
 import type { HistoryWatch } from '../engine/history.ts'
 import type { Engine, Head, Query, Sql, SqlRecord, SqlValue } from '../engine/sql.ts'
-import type { Vault } from '../seal/vault.ts'
+import type { Vault } from '../seal/sealer.ts'
 import type { Follower, PagedFollower, Row, RowChange, RowLoad, RowOwner } from '../store.ts'
 import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toRow } from '../write/rows.ts'
 

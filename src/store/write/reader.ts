@@ -1,5 +1,5 @@
 import type { Sql, SqlRecord } from '../engine/sql.ts'
-import type { Vault } from '../seal/vault.ts'
+import type { Vault } from '../seal/sealer.ts'
 import type { Reader } from '../store.ts'
 import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toReferrer, toRow } from './rows.ts'
 

@@ -1,5 +1,5 @@
 import type { SqlRecord, SqlValue } from '../engine/sql.ts'
-import type { Vault } from '../seal/vault.ts'
+import type { Vault } from '../seal/sealer.ts'
 import type { Reference, Row } from '../store.ts'
 
 /** The columns that `toRow` reads, in this order. */

@@ -9,7 +9,7 @@ import {
   type SqlValue,
 } from '../engine/sql.ts'
 import type { NameListener, NameSpans, NameUseQuery } from '../name-claim-rules.ts'
-import type { Vault } from '../seal/vault.ts'
+import type { Vault } from '../seal/sealer.ts'
 import {
   type AuditEntry,
   type AuditRecord,
