@@ -6,7 +6,7 @@ import { DatabaseWatch } from './engine/database-watch.ts'
 import type { HistoryWatch } from './engine/history.ts'
 import type { Beat, Engine, Query, Sql } from './engine/sql.ts'
 import { Feed } from './feed/feed.ts'
-import { openVault, settingSealContext, type Vault } from './seal/sealer.ts'
+import { openSealer, type Sealer, settingSealContext } from './seal/sealer.ts'
 import type { SettingOptions, Store } from './store.ts'
 import { auditPage, verifyChain } from './write/audit.ts'
 import { acquireLease } from './write/leases.ts'
@@ -25,7 +25,7 @@ const PROBE_TIMEOUT_MS = 5_000
 /** A store with the access to its engine that key rotation needs; other parts see it as a `Store`. */
 export interface DurableStore extends Store {
   readonly engine: Engine
-  readonly vault: Vault
+  readonly sealer: Sealer
   /** Runs a read on the database, or on the fallback copy while the database is unavailable. */
   readonly query: Query
   /** Readiness check: throws when writes cannot be made durable, or hang. Probes with a write only after a write has failed. */
@@ -59,9 +59,9 @@ export async function createDurableStore(options: {
 }): Promise<DurableStore> {
   const { engine, history, clock, log } = options
   const query: Query = options.query ?? (async (read) => read(engine.reader))
-  const { vault, auditKey } = await openSecrets(engine, query, options.masterKeyFile)
+  const { sealer, auditKey } = await openSecrets(engine, query, options.masterKeyFile)
   const watch = new DatabaseWatch(engine)
-  const feed = new Feed({ engine, watch, query, vault, history, log })
+  const feed = new Feed({ engine, watch, query, sealer, history, log })
   const queue = new WriteQueue(engine, history, () => {
     options.onCommit?.()
     feed.wake()
@@ -78,7 +78,7 @@ export async function createDurableStore(options: {
   const probe = () => {
     // A new value each time: an unchanged page would not be written.
     probeInFlight ??= inTransaction((callSql) =>
-      putSetting(callSql, vault, PROBE_SETTING, randomUUID(), {}),
+      putSetting(callSql, sealer, PROBE_SETTING, randomUUID(), {}),
     ).finally(() => {
       probeInFlight = undefined
     })
@@ -89,29 +89,29 @@ export async function createDurableStore(options: {
 
   return {
     engine,
-    vault,
+    sealer,
     query,
     history,
     inTransaction,
     beat,
     watch,
-    ...createReader(sql, vault),
+    ...createReader(sql, sealer),
     fallbackReader: {
-      ...createReader(fallbackSql, vault),
-      scan: createScan(fallbackSql, vault),
+      ...createReader(fallbackSql, sealer),
+      scan: createScan(fallbackSql, sealer),
     },
     write: (author, work) =>
       queue.submit(async (callSql, group) => {
         const { dialect } = engine
         const now = clock.now()
-        const tx = new CallTransaction({ sql: callSql, vault, auditKey, group, now, author, dialect })
+        const tx = new CallTransaction({ sql: callSql, sealer, auditKey, group, now, author, dialect })
         const value = await work(tx)
         tx.finish()
         return value
       }),
     follow: (kinds, follower) => feed.follow(kinds, follower),
     catchUp: () => feed.catchUp(),
-    scan: createScan(sql, vault),
+    scan: createScan(sql, sealer),
     changes: ({ after, limit }) => changesAfter(sql, after, limit),
     async pruneChanges(upTo) {
       while (await inTransaction((callSql) => pruneBatch(callSql, upTo, PRUNE_BATCH_SIZE)));
@@ -124,10 +124,10 @@ export async function createDurableStore(options: {
       const setting = (await fallbackSql.get(statement, key)) ?? (await sql.get(statement, key))
       if (!setting) return undefined
       const value = String(setting.value)
-      return setting.sealed ? vault.unseal(settingSealContext(key), value) : value
+      return setting.sealed ? sealer.unseal(settingSealContext(key), value) : value
     },
     putSetting: (key, value, options = {}) =>
-      inTransaction((callSql) => putSetting(callSql, vault, key, value, options)),
+      inTransaction((callSql) => putSetting(callSql, sealer, key, value, options)),
     deleteSettings: (prefix, except) =>
       inTransaction(async (callSql) => {
         const statement = 'DELETE FROM settings WHERE substr(name, 1, ?) = ? AND name <> ?'
@@ -162,7 +162,7 @@ export async function createDurableStore(options: {
   }
 }
 
-function createScan(sql: Sql, vault: Vault): Store['scan'] {
+function createScan(sql: Sql, sealer: Sealer): Store['scan'] {
   return async (kind, { limit, after = '' }) => {
     const records = await sql.scan(
       `SELECT ${ROW_COLUMNS} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -170,7 +170,7 @@ function createScan(sql: Sql, vault: Vault): Store['scan'] {
       after,
       limit,
     )
-    return records.map((values) => toRow(values, vault))
+    return records.map((values) => toRow(values, sealer))
   }
 }
 
@@ -190,13 +190,13 @@ async function openSecrets(
   engine: Engine,
   query: Query,
   keyFile: string,
-): Promise<{ vault: Vault; auditKey: Buffer }> {
+): Promise<{ sealer: Sealer; auditKey: Buffer }> {
   const openExisting = async (sql: Sql) => {
     const setting = await sql.get('SELECT value FROM settings WHERE name = ?', AUDIT_KEY_SETTING)
     if (!setting) return undefined
-    const vault = await openVault(sql, keyFile)
-    const auditKey = vault.unseal(settingSealContext(AUDIT_KEY_SETTING), String(setting.value))
-    return { vault, auditKey: Buffer.from(auditKey, 'base64') }
+    const sealer = await openSealer(sql, keyFile)
+    const auditKey = sealer.unseal(settingSealContext(AUDIT_KEY_SETTING), String(setting.value))
+    return { sealer, auditKey: Buffer.from(auditKey, 'base64') }
   }
   const secrets = await query(openExisting)
   if (secrets) return secrets
@@ -204,12 +204,12 @@ async function openSecrets(
   try {
     // Another process may have created the keys meanwhile.
     const existing = await openExisting(transaction)
-    const vault = existing?.vault ?? (await openVault(transaction, keyFile))
+    const sealer = existing?.sealer ?? (await openSealer(transaction, keyFile))
     const auditKey = existing?.auditKey ?? randomBytes(32)
     if (!existing)
-      await putSetting(transaction, vault, AUDIT_KEY_SETTING, auditKey.toString('base64'), { secret: true })
+      await putSetting(transaction, sealer, AUDIT_KEY_SETTING, auditKey.toString('base64'), { secret: true })
     await transaction.commit(false)
-    return { vault, auditKey }
+    return { sealer, auditKey }
   } catch (error) {
     await transaction.rollback()
     throw error
@@ -218,7 +218,7 @@ async function openSecrets(
 
 async function putSetting(
   sql: Sql,
-  vault: Vault,
+  sealer: Sealer,
   key: string,
   value: string,
   { secret = false, ifAbsent = false }: SettingOptions,
@@ -227,7 +227,7 @@ async function putSetting(
     `INSERT INTO settings (name, value, sealed) VALUES (?, ?, ?) ON CONFLICT (name) DO
      ${ifAbsent ? 'NOTHING' : 'UPDATE SET value = excluded.value, sealed = excluded.sealed'}`,
     key,
-    secret ? await vault.seal(sql, settingSealContext(key), value) : value,
+    secret ? await sealer.seal(sql, settingSealContext(key), value) : value,
     secret ? 1 : 0,
   )
 }

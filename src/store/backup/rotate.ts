@@ -3,7 +3,7 @@ import type { DurableStore } from '../durable-store.ts'
 import type { SqlRecord } from '../engine/sql.ts'
 import { readMasterKeys, writeMasterKeys } from '../seal/master-key.ts'
 import { type MasterKey, type SealContext, sealedKeyId, toMasterKey } from '../seal/seal.ts'
-import { settingSealContext, type Vault } from '../seal/sealer.ts'
+import { type Sealer, settingSealContext } from '../seal/sealer.ts'
 import { secretsSealContext } from '../write/rows.ts'
 
 const PAGE_SIZE = 500
@@ -14,16 +14,16 @@ const PAGE_SIZE = 500
  * machines have their own key file, call `addMasterKey` and distribute the file first.
  */
 export async function rotateMasterKey(store: DurableStore): Promise<{ rewrapped: number }> {
-  const { vault, engine } = store
-  const { keyring } = vault
+  const { sealer, engine } = store
+  const { keyring } = sealer
   keyring.reload()
-  const current = await vault.currentKey(engine.reader)
+  const current = await sealer.currentKey(engine.reader)
   if (keyring.keys.length === 1) addMasterKey(keyring.file)
   keyring.reload()
   // The last key of the file is the target, also when an interrupted rotation already switched to it.
   const target = keyring.keys.at(-1)!
   // From this commit on every process seals with the new key, so that one pass covers all older values.
-  if (target.id !== current.id) await store.inTransaction((sql) => vault.setCurrentKey(sql, target))
+  if (target.id !== current.id) await store.inTransaction((sql) => sealer.setCurrentKey(sql, target))
   const rewrapped = (await rewrapRows(store, target)) + (await rewrapSettings(store, target))
   writeMasterKeys(keyring.file, [target])
   keyring.reload()
@@ -54,7 +54,7 @@ async function rewrapRows(store: DurableStore, target: MasterKey): Promise<numbe
           // A row written meanwhile is already sealed with the new key and is left alone.
           updated += await sql.run(
             'UPDATE resources SET sealed = ? WHERE account = ? AND kind = ? AND id = ? AND sealed = ?',
-            rewrapValue(store.vault, target, secretsSealContext({ account, kind, id }), row),
+            rewrapValue(store.sealer, target, secretsSealContext({ account, kind, id }), row),
             account,
             kind,
             id,
@@ -72,7 +72,7 @@ async function rewrapRows(store: DurableStore, target: MasterKey): Promise<numbe
 }
 
 async function rewrapSettings(
-  { engine, vault, inTransaction }: DurableStore,
+  { engine, sealer, inTransaction }: DurableStore,
   target: MasterKey,
 ): Promise<number> {
   const settings = await engine.reader.all('SELECT name, value AS sealed FROM settings WHERE sealed = 1')
@@ -81,7 +81,7 @@ async function rewrapSettings(
     for (const setting of settings.filter(({ sealed }) => needsRewrap(sealed, target))) {
       updated += await sql.run(
         'UPDATE settings SET value = ? WHERE name = ? AND value = ?',
-        rewrapValue(vault, target, settingSealContext(String(setting.name)), setting),
+        rewrapValue(sealer, target, settingSealContext(String(setting.name)), setting),
         setting.name!,
         setting.sealed!,
       )
@@ -94,6 +94,6 @@ function needsRewrap(sealed: SqlRecord[string] | undefined, target: MasterKey): 
   return typeof sealed === 'string' && sealedKeyId(sealed) !== target.id
 }
 
-function rewrapValue(vault: Vault, target: MasterKey, context: SealContext, row: SqlRecord): string {
-  return vault.rewrap(target, context, row.sealed as string)
+function rewrapValue(sealer: Sealer, target: MasterKey, context: SealContext, row: SqlRecord): string {
+  return sealer.rewrap(target, context, row.sealed as string)
 }

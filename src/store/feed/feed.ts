@@ -5,7 +5,7 @@ import { type Position, readHead } from '../engine/changes.ts'
 import type { DatabaseWatch } from '../engine/database-watch.ts'
 import type { HistoryWatch } from '../engine/history.ts'
 import type { Engine, Head, Query, Sql, SqlRecord, SqlValue } from '../engine/sql.ts'
-import type { Vault } from '../seal/sealer.ts'
+import type { Sealer } from '../seal/sealer.ts'
 import type { Follower, PagedFollower, Row, RowChange, RowLoad, RowOwner } from '../store.ts'
 import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toRow } from '../write/rows.ts'
 
@@ -33,7 +33,7 @@ export class Feed {
   readonly #engine: Engine
   readonly #watch: DatabaseWatch
   readonly #query: Query
-  readonly #vault: Vault
+  readonly #sealer: Sealer
   readonly #history: HistoryWatch
   readonly #log: Logger
   readonly #followers = new Set<FollowerState>()
@@ -45,21 +45,21 @@ export class Feed {
     engine,
     watch,
     query,
-    vault,
+    sealer,
     history,
     log,
   }: {
     engine: Engine
     watch: DatabaseWatch
     query: Query
-    vault: Vault
+    sealer: Sealer
     history: HistoryWatch
     log: Logger
   }) {
     this.#engine = engine
     this.#watch = watch
     this.#query = query
-    this.#vault = vault
+    this.#sealer = sealer
     this.#history = history
     this.#log = log
   }
@@ -229,7 +229,7 @@ export class Feed {
     const columns = `account, id, ${ROW_VALUE_COLUMNS}`
     for await (const page of scanKind(sql, kind, columns, PAGE_SIZE)) {
       const changes = page.map(({ account, id, values }) => {
-        const row = buildRow({ account, kind, id }, values, 2, this.#vault)
+        const row = buildRow({ account, kind, id }, values, 2, this.#sealer)
         return { kind, id, row, revision: row.revision }
       })
       this.#notify(() => load.put?.(changes))
@@ -267,7 +267,7 @@ export class Feed {
       `SELECT ${ROW_COLUMNS} FROM resources WHERE id IN (${dialect.unnest})`,
       JSON.stringify([...latest.keys()]),
     )
-    const rows = new Map(tuples.map((values) => toRow(values, this.#vault)).map((row) => [row.id, row]))
+    const rows = new Map(tuples.map((values) => toRow(values, this.#sealer)).map((row) => [row.id, row]))
     const rowChanges = [...latest.values()].map((change) => ({
       kind: change.kind as string,
       id: change.id as string,

@@ -14,7 +14,7 @@ export function settingSealContext(name: string): SealContext {
  * Seals and unseals the secrets of the store. The database records the current master key, as a value sealed with it,
  * and every transaction that seals reads it again: after a rotation no process can keep using the old key.
  */
-export class Vault {
+export class Sealer {
   readonly #keyring: Keyring
 
   constructor(keyring: Keyring) {
@@ -58,24 +58,24 @@ export class Vault {
 }
 
 /**
- * Opens the vault of a database, inside a write transaction. Only a database that has never had a key gets a new one; for
+ * Opens the sealer of a database, inside a write transaction. Only a database that has never had a key gets a new one; for
  * any other database, a missing or wrong key fails the start.
  */
-export async function openVault(sql: Sql, keyFile: string): Promise<Vault> {
+export async function openSealer(sql: Sql, keyFile: string): Promise<Sealer> {
   const check = await sql.get('SELECT value FROM settings WHERE name = ?', KEY_CHECK_SETTING)
   if (!check) {
     createMasterKeyFile(keyFile)
-    const vault = new Vault(new Keyring(keyFile))
-    await vault.setCurrentKey(sql, vault.keyring.keys.at(-1)!)
-    return vault
+    const sealer = new Sealer(new Keyring(keyFile))
+    await sealer.setCurrentKey(sql, sealer.keyring.keys.at(-1)!)
+    return sealer
   }
-  const vault = new Vault(new Keyring(keyFile))
+  const sealer = new Sealer(new Keyring(keyFile))
   try {
-    vault.unseal(settingSealContext(KEY_CHECK_SETTING), String(check.value))
+    sealer.unseal(settingSealContext(KEY_CHECK_SETTING), String(check.value))
   } catch {
     throw new MasterKeyError(wrongKeyMessage(keyFile, sealedKeyId(String(check.value))))
   }
-  return vault
+  return sealer
 }
 
 function wrongKeyMessage(file: string, id: string | undefined): string {

@@ -138,7 +138,7 @@ export const secretContract: StoreContract = {
     addMasterKey(database.masterKeyFile)
     const next = new Keyring(database.masterKeyFile).keys.at(-1)!
     // The state after a crash right after the switch: the new key is current, and nothing is rewrapped.
-    await store.inTransaction((sql) => store.vault.setCurrentKey(sql, next))
+    await store.inTransaction((sql) => store.sealer.setCurrentKey(sql, next))
     await put(store, draft({ id: 'th_2', secrets: { token: 'new' } }))
 
     const other = await database.open()

@@ -1,5 +1,5 @@
 import type { Sql, SqlRecord } from '../engine/sql.ts'
-import type { Vault } from '../seal/sealer.ts'
+import type { Sealer } from '../seal/sealer.ts'
 import type { Reader } from '../store.ts'
 import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toReferrer, toRow } from './rows.ts'
 
@@ -17,18 +17,18 @@ const REFERRERS =
  * The reads of a request, each served by an index of the tables behind `sql`. They are in no dialect, because a copy on another
  * engine may serve them while the database is unavailable.
  */
-export function createReader(sql: Sql, vault: Vault): Reader {
+export function createReader(sql: Sql, sealer: Sealer): Reader {
   return {
     async get(kind, account, id) {
       const values = (await sql.tuples(GET, account, kind, id))[0]
-      return values && buildRow({ account, kind, id }, values, 0, vault)
+      return values && buildRow({ account, kind, id }, values, 0, sealer)
     },
     async list(kind, account, { limit, before }) {
       const records =
         before === undefined
           ? await sql.tuples(FIRST_PAGE, account, kind, limit)
           : await sql.tuples(NEXT_PAGE, account, kind, before, limit)
-      return records.map((values) => toRow(values, vault))
+      return records.map((values) => toRow(values, sealer))
     },
     async holder(scope, name) {
       const record = await sql.get(HOLDER, scope, name)

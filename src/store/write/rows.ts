@@ -1,5 +1,5 @@
 import type { SqlRecord, SqlValue } from '../engine/sql.ts'
-import type { Vault } from '../seal/sealer.ts'
+import type { Sealer } from '../seal/sealer.ts'
 import type { Reference, Row } from '../store.ts'
 
 /** The columns that `toRow` reads, in this order. */
@@ -9,9 +9,9 @@ export const ROW_COLUMNS = 'account, kind, id, data, sealed, revision, created_a
 export const ROW_VALUE_COLUMNS = 'data, sealed, revision, created_at'
 
 /** Converts the values of `ROW_COLUMNS` to a row. */
-export function toRow<K extends string>(values: readonly SqlValue[], vault: Vault): Row<K> {
+export function toRow<K extends string>(values: readonly SqlValue[], sealer: Sealer): Row<K> {
   const key = { account: values[0] as string, kind: values[1] as K, id: values[2] as string }
-  return buildRow(key, values, 3, vault)
+  return buildRow(key, values, 3, sealer)
 }
 
 /**
@@ -22,7 +22,7 @@ export function buildRow<K extends string>(
   { account, kind, id }: { account: string; kind: K; id: string },
   values: readonly SqlValue[],
   offset: number,
-  vault: Vault,
+  sealer: Sealer,
 ): Row<K> {
   const data = JSON.parse(values[offset] as string)
   const sealed = values[offset + 1] as string | null
@@ -38,7 +38,7 @@ export function buildRow<K extends string>(
     createdAt,
     data,
     get secrets() {
-      secrets ??= JSON.parse(vault.unseal(secretsSealContext({ account, kind, id }), sealed)) as Record<
+      secrets ??= JSON.parse(sealer.unseal(secretsSealContext({ account, kind, id }), sealed)) as Record<
         string,
         string
       >

@@ -9,7 +9,7 @@ import {
   type SqlValue,
 } from '../engine/sql.ts'
 import type { NameListener, NameSpans, NameUseQuery } from '../name-claim-rules.ts'
-import type { Vault } from '../seal/sealer.ts'
+import type { Sealer } from '../seal/sealer.ts'
 import {
   type AuditEntry,
   type AuditRecord,
@@ -45,7 +45,7 @@ export interface CommitGroup {
 
 export interface TransactionContext {
   readonly sql: Sql
-  readonly vault: Vault
+  readonly sealer: Sealer
   readonly auditKey: Buffer
   readonly group: CommitGroup
   readonly now: number
@@ -72,7 +72,7 @@ export class CallTransaction implements Transaction {
 
   constructor(context: TransactionContext) {
     this.#context = context
-    this.#reader = createReader(context.sql, context.vault)
+    this.#reader = createReader(context.sql, context.sealer)
     this.#revision = context.group.revision
     this.get = this.#reader.get
     this.list = this.#reader.list
@@ -253,8 +253,8 @@ export class CallTransaction implements Transaction {
 
   async #seal(draft: Draft): Promise<string | null> {
     if (!draft.secrets || Object.keys(draft.secrets).length === 0) return null
-    const { sql, vault } = this.#context
-    return vault.seal(sql, secretsSealContext(draft), JSON.stringify(draft.secrets))
+    const { sql, sealer } = this.#context
+    return sealer.seal(sql, secretsSealContext(draft), JSON.stringify(draft.secrets))
   }
 
   async #checkClaims(draft: Draft, claims: readonly Claim[]): Promise<void> {
