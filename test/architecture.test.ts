@@ -310,11 +310,11 @@ const CYCLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'The contracts of the edge name each other: an exchange has a route, whose steps get an exchange.': [
     'src/edge/contracts/backend.ts',
-    'src/edge/contracts/core.ts',
     'src/edge/contracts/exchange.ts',
     'src/edge/contracts/held-body.ts',
     'src/edge/contracts/held-response.ts',
     'src/edge/contracts/module.ts',
+    'src/edge/contracts/runtime.ts',
     'src/edge/contracts/table.ts',
   ],
   'A pool opens connections, and a connection returns to its pool.': [

@@ -1,8 +1,8 @@
 import { publicUrl } from '../base/values/hostport.ts'
 import { isEdgeResponse, MAX_ATTEMPTS, type UpstreamTarget } from './contracts/backend.ts'
-import type { ServiceLookup } from './contracts/core.ts'
 import type { Exchange } from './contracts/exchange.ts'
 import { MAX_FORWARDS, type StepResult } from './contracts/module.ts'
+import type { ClusterServiceLookup } from './contracts/runtime.ts'
 import type { HttpEntry, HttpRoute } from './contracts/table.ts'
 import { requiresClientCertificate } from './contracts/tls-policy.ts'
 import { TunnelBusy } from './contracts/tunnels.ts'
@@ -32,10 +32,10 @@ const MAX_RECOVERIES = 20
  */
 export function dispatch(exchange: Exchange): void {
   try {
-    const { core, connection, head } = exchange
+    const { runtime, connection, head } = exchange
     const isPublicHttp = connection.scheme !== 'https' && connection.service === undefined
-    if (isPublicHttp && core.acmeChallenge !== undefined && head.target.startsWith(CHALLENGE_PATH)) {
-      const proof = core.acmeChallenge(head.target.slice(CHALLENGE_PATH.length), head.host)
+    if (isPublicHttp && runtime.acmeChallenge !== undefined && head.target.startsWith(CHALLENGE_PATH)) {
+      const proof = runtime.acmeChallenge(head.target.slice(CHALLENGE_PATH.length), head.host)
       if (proof !== undefined) {
         exchange.respondWith({
           status: 200,
@@ -48,9 +48,9 @@ export function dispatch(exchange: Exchange): void {
     const entry = findEntry(exchange, 'take')
     if (entry === undefined) {
       // No visitor's endpoint loses its own path.
-      if (!isPublicHttp || core.readiness === undefined || head.target !== READINESS_PATH)
+      if (!isPublicHttp || runtime.readiness === undefined || head.target !== READINESS_PATH)
         throw edgeError('endpoint_not_found', head.host)
-      const { status, body } = core.readiness()
+      const { status, body } = runtime.readiness()
       exchange.respondWith({ status, fields: PROBE_FIELDS, body: Buffer.from(JSON.stringify(body)) })
       return
     }
@@ -68,10 +68,10 @@ export function dispatch(exchange: Exchange): void {
     exchange.entry = entry
     entry.traffic.requests++
     // Once for a connection, unless its requests alternate between accounts.
-    if (connection.countedBy !== entry.traffic) core.traffic.countClient(entry.traffic, connection)
-    if (core.observer?.wantsRequests(entry.accountId) === true) {
+    if (connection.countedBy !== entry.traffic) runtime.traffic.countClient(entry.traffic, connection)
+    if (runtime.observer?.wantsRequests(entry.accountId) === true) {
       exchange.trace = {
-        startedAt: core.clock.now(),
+        startedAt: runtime.clock.now(),
         requestBodyLength: 0,
         responseBodyLength: 0,
         responseFields: '',
@@ -81,7 +81,7 @@ export function dispatch(exchange: Exchange): void {
       }
     }
     if (entry.redirectToHttps) {
-      const url = publicUrl('https', head.host, core.publicHttpsPort)
+      const url = publicUrl('https', head.host, runtime.publicHttpsPort)
       exchange.respondWith(redirect(307, url + (head.target === '*' ? '/' : head.target)))
       return
     }
@@ -96,10 +96,13 @@ export function dispatch(exchange: Exchange): void {
 }
 
 /** The entry that serves a request: that of its host, or of the service in a cluster that its client connected to. */
-function findEntry({ core, connection, head }: Exchange, look: keyof ServiceLookup): HttpEntry | undefined {
+function findEntry(
+  { runtime, connection, head }: Exchange,
+  look: keyof ClusterServiceLookup,
+): HttpEntry | undefined {
   const { service, scheme } = connection
-  if (service === undefined) return core.table.http(scheme === 'https' ? 'https' : 'http', head.host)
-  const entry = core.services[look](service)
+  if (service === undefined) return runtime.table.http(scheme === 'https' ? 'https' : 'http', head.host)
+  const entry = runtime.clusterServices[look](service)
   return entry?.kind === 'http' ? entry : undefined
 }
 

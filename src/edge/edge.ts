@@ -14,10 +14,10 @@ import type { Logger } from '../base/process/log.ts'
 import { type Clock, systemClock } from '../base/values/clock.ts'
 import { type IpData, NO_IP_DATA } from '../policy/index.ts'
 import type { EdgeTable } from './compile/edge-table.ts'
-import { type Core, NO_SERVICES, type RespondReadiness } from './contracts/core.ts'
 import { HELD_BODY_LIMITS } from './contracts/held-body.ts'
 import { defaultLimits, type LimitSettings, toTickLimits } from './contracts/limits.ts'
 import type { Observer } from './contracts/observe.ts'
+import { type EdgeRuntime, NO_CLUSTER_SERVICES, type RespondReadiness } from './contracts/runtime.ts'
 import { type EdgeFollower, edgeKinds } from './contracts/snapshot.ts'
 import { EMPTY_TABLE, type HttpEntry } from './contracts/table.ts'
 import { TlsPolicies, type TlsPolicy } from './contracts/tls-policy.ts'
@@ -149,7 +149,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const onError = (err: unknown) => log.error({ err }, 'edge connection failed')
   const timers = new TimerWheel(clock, config.tickMs, onError)
   const settings = { ...defaultLimits, ...config.limits }
-  const core: Core = {
+  const runtime: EdgeRuntime = {
     flushScheduler: new FlushScheduler(onError),
     timers,
     clock,
@@ -167,7 +167,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     readiness: dependencies.readiness,
     errorPagesUrl: config.errorPagesUrl ?? (() => undefined),
     findErrorPage: () => undefined,
-    services: NO_SERVICES,
+    clusterServices: NO_CLUSTER_SERVICES,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     publicHttpPort: config.publicHttpPort ?? 80,
     table: EMPTY_TABLE,
@@ -180,7 +180,12 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   }
   const { proxyProtocol = {} } = config
   const { reusePort = false, listen = openListener } = config
-  const ports = new TcpPorts(core, { ...config.tcp, reusePort, listen }, connectionLimits, proxyProtocol.tcp)
+  const ports = new TcpPorts(
+    runtime,
+    { ...config.tcp, reusePort, listen },
+    connectionLimits,
+    proxyProtocol.tcp,
+  )
   const { dial = createDial(), outbound, policyOutbound } = dependencies
   const services: EdgeServices = {
     logins: dependencies.logins,
@@ -192,7 +197,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     takeRateLease: dependencies.takeRateLease,
   }
   const routing = createRouting({
-    core,
+    runtime,
     tunnels,
     tlsPolicies,
     ports,
@@ -200,12 +205,12 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     dial,
     sharesCounts: config.sharesCounts ?? false,
     compileSelectors: bindingIngress?.compileSelectors ?? (() => () => false),
-    platformHosts: createPlatformHosts(core, tlsPolicies, dependencies),
+    platformHosts: createPlatformHosts(runtime, tlsPolicies, dependencies),
   })
   const { clusterServices, edges } = routing
-  core.table = routing.routes
-  core.findErrorPage = routing.findErrorPage
-  core.services = clusterServices
+  runtime.table = routing.routes
+  runtime.findErrorPage = routing.findErrorPage
+  runtime.clusterServices = clusterServices
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
   const history = new TrafficHistory()
@@ -213,15 +218,15 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
 
   async function start(): Promise<void> {
     timers.start()
-    sampler = setInterval(() => history.sample(core.traffic.accounts()), HISTORY_INTERVAL_MS)
+    sampler = setInterval(() => history.sample(runtime.traffic.accounts()), HISTORY_INTERVAL_MS)
     if (config.http !== false) {
-      const server = createHttpListener(core, connectionLimits, proxyProtocol.http)
+      const server = createHttpListener(runtime, connectionLimits, proxyProtocol.http)
       servers.push(server)
       addresses.http = await listen(server, 'http', { ...config.http, reusePort })
-      if (config.publicHttpPort === undefined) core.publicHttpPort = addresses.http.port
+      if (config.publicHttpPort === undefined) runtime.publicHttpPort = addresses.http.port
     }
     if (config.https !== false) {
-      const server = createTlsListener(core, {
+      const server = createTlsListener(runtime, {
         certificates,
         tickets: dependencies.tickets,
         defaultTlsPolicy: tlsPolicies.get({ http: true }),
@@ -233,19 +238,19 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
           // Any certificate: a rejection then has a reason that the operator can log.
           tlsPolicy: tlsPolicies.get({ http: false, clientVerification: 'require-any' }),
           accept: (client) =>
-            new BindingHandshake(core, client, (fingerprint) => clusterServices.operatorWith(fingerprint)),
+            new BindingHandshake(runtime, client, (fingerprint) => clusterServices.operatorWith(fingerprint)),
         },
       })
       servers.push(server)
       addresses.https = await listen(server, 'https', { ...config.https, reusePort })
-      if (config.publicHttpsPort === undefined) core.publicHttpsPort = addresses.https.port
+      if (config.publicHttpsPort === undefined) runtime.publicHttpsPort = addresses.https.port
     }
   }
 
   let stopped: Promise<void> | undefined
 
   async function drainAndClose(drainMs: number): Promise<void> {
-    core.draining = true
+    runtime.draining = true
     await acceptPending([...servers, ...ports.servers])
     const serversClosed = servers.map(
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
@@ -254,10 +259,10 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     clearInterval(sampler)
     routing.stop()
     for (const reader of Object.values(proxyProtocol)) reader?.close()
-    fanOut([...core.connections], (connection) => connection.drain(), onError)
-    await waitForConnections(core, drainMs)
-    fanOut([...core.connections], (connection) => connection.destroy(), onError)
-    fanOut([...core.idleUpstreams], (upstream) => upstream.close(), onError)
+    fanOut([...runtime.connections], (connection) => connection.drain(), onError)
+    await waitForConnections(runtime, drainMs)
+    fanOut([...runtime.connections], (connection) => connection.destroy(), onError)
+    fanOut([...runtime.idleUpstreams], (upstream) => upstream.close(), onError)
     await Promise.all([...serversClosed, services.bodyReplacer.close()])
     timers.stop()
   }
@@ -270,9 +275,9 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     scopes: edges,
     sharedCounts: routing.counts,
     traffic: {
-      totals: (accountId) => core.traffic.totals(accountId),
-      countries: (accountId) => core.traffic.countries(accountId),
-      accounts: () => core.traffic.accounts(),
+      totals: (accountId) => runtime.traffic.totals(accountId),
+      countries: (accountId) => runtime.traffic.countries(accountId),
+      accounts: () => runtime.traffic.accounts(),
       history: (accountId) => history.viewOf(accountId),
     },
     start,
@@ -285,19 +290,19 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
 
 /** The platform's own hosts. */
 function createPlatformHosts(
-  core: Core,
+  runtime: EdgeRuntime,
   tlsPolicies: TlsPolicies,
   { loginHost, apiHosts = new Map() }: Pick<EdgeDependencies, 'loginHost' | 'apiHosts'>,
 ): Map<string, HttpEntry> {
   const tlsPolicy = tlsPolicies.get({ http: true })
   const entries = new Map<string, HttpEntry>()
   if (loginHost !== undefined) entries.set(loginHost.name, loginHost.entry(tlsPolicy))
-  for (const [name, api] of apiHosts) entries.set(name, createApiEntry(core, tlsPolicy, name, api))
+  for (const [name, api] of apiHosts) entries.set(name, createApiEntry(runtime, tlsPolicy, name, api))
   return entries
 }
 
 /** Waits until every connection has closed, or the timeout has passed. */
-async function waitForConnections({ connections }: Core, timeoutMs: number): Promise<void> {
+async function waitForConnections({ connections }: EdgeRuntime, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (connections.size > 0 && performance.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 20))

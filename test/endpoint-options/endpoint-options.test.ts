@@ -344,7 +344,7 @@ test('endpoint options become module settings, in the order in which a request p
     }
     const tunnel = { id: 'tn_1', accountId: 'ac_1', address, options }
     const parts = {
-      core: { clock: {}, log: { warn: (...args: unknown[]) => warnings.push(args) } },
+      runtime: { clock: {}, log: { warn: (...args: unknown[]) => warnings.push(args) } },
       ipPolicies: { accountRestriction: () => () => undefined },
     }
     const { connectionSteps, steps, wrapBackend, tls } = compileEndpoint(

@@ -163,7 +163,7 @@ function stalledSocket(): Socket {
 function openExchange(): Exchange {
   const budgets = new ByteBudgets(HELD_BODY_LIMITS)
   return {
-    core: { heldBodyBudgets: budgets, timers: new TimerWheel(systemClock), limits: { heldBody: 60_000 } },
+    runtime: { heldBodyBudgets: budgets, timers: new TimerWheel(systemClock), limits: { heldBody: 60_000 } },
     connection: { remoteAddress: '192.0.2.1' },
     onFinish() {},
     reject: assert.fail,

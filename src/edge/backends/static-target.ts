@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
 import type { Pool, UpstreamTarget } from '../contracts/backend.ts'
-import type { Core } from '../contracts/core.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { ClientInfo } from '../contracts/tunnels.ts'
 import { UpstreamPool } from '../upstream/pool.ts'
 import { DialledStream } from './dialled-stream.ts'
@@ -19,14 +19,14 @@ export class StaticTarget implements UpstreamTarget {
   /** The most recently opened stream. */
   #lastStream: DialledStream | undefined
 
-  constructor(core: Core, dial: Dial, address: string, secure: boolean, via: ClientInfo['via']) {
+  constructor(runtime: EdgeRuntime, dial: Dial, address: string, secure: boolean, via: ClientInfo['via']) {
     const colon = address.lastIndexOf(':')
     this.name = `${secure ? 'https' : 'http'}://${address}`
     this.#host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1')
     this.#port = Number(address.slice(colon + 1))
     this.#secure = secure
     this.#dial = dial
-    const pool = new UpstreamPool(core, {
+    const pool = new UpstreamPool(runtime, {
       via,
       proto: 'https',
       budget: { idle: 0 },

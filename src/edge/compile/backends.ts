@@ -3,7 +3,7 @@ import { type Balancer, emptyBackend } from '../backends/balancer.ts'
 import { findBackend } from '../backends/index.ts'
 import { StaticTarget } from '../backends/static-target.ts'
 import type { UpstreamTarget } from '../contracts/backend.ts'
-import type { Core } from '../contracts/core.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { Snapshot } from '../contracts/snapshot.ts'
 import type { ClientInfo, Tunnel, TunnelLookup } from '../contracts/tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
@@ -31,7 +31,7 @@ interface BuildContext {
  */
 export class CompiledBackends {
   readonly #snapshot: Snapshot
-  readonly #parts: { core: Core; tunnels: TunnelLookup; budgets: IdleBudgets; dial: Dial }
+  readonly #parts: { runtime: EdgeRuntime; tunnels: TunnelLookup; budgets: IdleBudgets; dial: Dial }
   readonly #compiled = new Map<
     string,
     { readonly balancer: Balancer; readonly dependencies: ReadonlySet<string> }
@@ -41,7 +41,7 @@ export class CompiledBackends {
 
   constructor(
     snapshot: Snapshot,
-    parts: { core: Core; tunnels: TunnelLookup; budgets: IdleBudgets; dial: Dial },
+    parts: { runtime: EdgeRuntime; tunnels: TunnelLookup; budgets: IdleBudgets; dial: Dial },
   ) {
     this.#snapshot = snapshot
     this.#parts = parts
@@ -83,7 +83,7 @@ export class CompiledBackends {
     if (definition === undefined || definition.accountId !== accountId || ancestors.includes(id))
       return emptyBackend
     if (ancestors.length >= MAX_DEPTH || ++context.branches > MAX_BRANCHES) {
-      this.#parts.core.log.warn({ id }, 'backend skipped: tree too deep or too wide')
+      this.#parts.runtime.log.warn({ id }, 'backend skipped: tree too deep or too wide')
       return emptyBackend
     }
     try {
@@ -95,7 +95,7 @@ export class CompiledBackends {
         staticTarget: ({ address, tls }) => this.#staticTarget(id, address, tls.enabled, via),
       })
     } catch (error) {
-      this.#parts.core.log.warn({ err: error, id }, 'backend skipped: build failed')
+      this.#parts.runtime.log.warn({ err: error, id }, 'backend skipped: build failed')
       return emptyBackend
     }
   }
@@ -109,8 +109,8 @@ export class CompiledBackends {
     }
     const existing = targets.get(via)
     if (existing !== undefined) return existing
-    const { core, budgets } = this.#parts
-    const target = new TunnelTarget(core, tunnel, budgets.forSession(tunnel.sessionId), via, 'https')
+    const { runtime, budgets } = this.#parts
+    const target = new TunnelTarget(runtime, tunnel, budgets.forSession(tunnel.sessionId), via, 'https')
     targets.set(via, target)
     return target
   }
@@ -119,7 +119,7 @@ export class CompiledBackends {
     const key = `${id} ${via} ${address} ${secure}`
     const existing = this.#staticTargets.get(key)
     if (existing !== undefined) return existing
-    const target = new StaticTarget(this.#parts.core, this.#parts.dial, address, secure, via)
+    const target = new StaticTarget(this.#parts.runtime, this.#parts.dial, address, secure, via)
     this.#staticTargets.set(key, target)
     return target
   }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/values/clock.ts'
 import type { AddressFilter } from '../../base/values/ip-rules.ts'
 import type { Balancer } from '../backends/balancer.ts'
-import type { Core } from '../contracts/core.ts'
 import type { ConnectionStep } from '../contracts/module.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { Snapshot } from '../contracts/snapshot.ts'
 import type { HttpRoute, RawEntry } from '../contracts/table.ts'
 import type { TlsPolicies } from '../contracts/tls-policy.ts'
@@ -19,7 +19,7 @@ import type { ScopedState } from './scoped-state.ts'
 
 /** What the compiler needs besides the edge itself. */
 export interface CompilerParts {
-  readonly core: Core
+  readonly runtime: EdgeRuntime
   readonly services: EdgeServices
   readonly snapshot: Snapshot
   readonly ipPolicies: CompiledIpPolicies
@@ -81,7 +81,10 @@ export class CompileContext {
     const { module, message } =
       error instanceof ModuleBuildError ? error : new ModuleBuildError('configuration', error)
     this.brokenScopes.push({ scopeId: scopeId, module, reason: message })
-    this.parts.core.log.warn({ id: scopeId, module, reason: message }, 'module broken: denying all traffic')
+    this.parts.runtime.log.warn(
+      { id: scopeId, module, reason: message },
+      'module broken: denying all traffic',
+    )
     return module
   }
 }
@@ -101,7 +104,7 @@ class ScopedModuleContext implements ModuleContext {
   }
 
   get clock(): Clock {
-    return this.#context.parts.core.clock
+    return this.#context.parts.runtime.clock
   }
 
   get services(): EdgeServices {

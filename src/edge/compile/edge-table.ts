@@ -208,7 +208,7 @@ export class EdgeTable implements EdgeFollower {
     this.#applied.resolve()
     this.#applied = Promise.withResolvers()
     this.#parts.onPortsChanged(new Set([...this.#ports.keys(), ...this.#parts.configurations.ports()]))
-    const { connections, log } = this.#parts.core
+    const { connections, log } = this.#parts.runtime
     fanOut(
       [...connections],
       (connection) => connection.revalidate(),
@@ -271,7 +271,7 @@ export class EdgeTable implements EdgeFollower {
       const tcp = tcpEdges.get(id)
       return tcp === undefined ? undefined : compileTcpEdge(tcp, this.#parts)
     } catch (error) {
-      this.#parts.core.log.error({ err: error, id }, 'edge unreadable: denying all traffic')
+      this.#parts.runtime.log.error({ err: error, id }, 'edge unreadable: denying all traffic')
       return previous === undefined ? undefined : denyEdge(previous, error)
     }
   }

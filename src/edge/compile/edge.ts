@@ -40,7 +40,7 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
   const context = new CompileContext(parts, accountId)
   const names = parseHostnames(edge.hostports)
   const routeRecords = parts.snapshot.routesOf(id)
-  const traffic = parts.core.traffic.forAccount(accountId)
+  const traffic = parts.runtime.traffic.forAccount(accountId)
   const base = { kind: 'http', id, accountId, traffic, redirectToHttps: false } as const
   const toCompiledEdge = (entry: HttpEntry, routes: readonly HttpRoute[]): CompiledEdge => ({
     names,
@@ -145,7 +145,7 @@ export function compileRawEntry(
     kind: 'raw',
     id,
     accountId,
-    traffic: context.parts.core.traffic.forAccount(accountId),
+    traffic: context.parts.runtime.traffic.forAccount(accountId),
     proto: via === 'tls-edge' ? 'tls' : 'tcp',
     via,
     restricted: ip_restriction?.enabled === true,

@@ -161,13 +161,13 @@ function compileTcp(record: OwnedConfiguration, context: CompileContext): Compil
 
 function compileHttp(record: OwnedConfiguration, context: CompileContext): Compiled {
   const { id, accountId, type, backend } = record
-  const { core, tlsPolicies } = context.parts
+  const { runtime, tlsPolicies } = context.parts
   const { tls, route } = buildHttp(record, context)
   const entry: HttpEntry = {
     kind: 'http',
     id,
     accountId,
-    traffic: core.traffic.forAccount(accountId),
+    traffic: runtime.traffic.forAccount(accountId),
     tlsPolicy: type === 'https' ? tlsPolicies.get({ http: true, ...tls }) : undefined,
     redirectToHttps: false,
     routeFor: () => route,

@@ -83,7 +83,7 @@ export function compileEndpoint(
   } catch (error) {
     const { module, message } =
       error instanceof ModuleBuildError ? error : new ModuleBuildError('endpoint', error)
-    parts.core.log.warn({ id, module, reason: message }, 'endpoint option broken: denying all traffic')
+    parts.runtime.log.warn({ id, module, reason: message }, 'endpoint option broken: denying all traffic')
     return { connectionSteps: [denyAll(module)], steps: undefined, wrapBackend: undefined, tls: {} }
   }
 }
@@ -135,13 +135,13 @@ function buildEndpointPolicy(
 /** Options carry inline what edges reference by id, so this context resolves those lookups from the options. */
 function createEndpointContext(
   tunnel: Tunnel,
-  { core, services, countExchange }: Pick<CompilerParts, 'core' | 'services' | 'countExchange'>,
+  { runtime, services, countExchange }: Pick<CompilerParts, 'runtime' | 'services' | 'countExchange'>,
 ): ModuleContext {
   const { accountId, options } = tunnel
   return {
     accountId,
     scopeId: endpointScopeId(tunnel),
-    clock: core.clock,
+    clock: runtime.clock,
     services,
     compileIpPolicies() {
       const { allow = [], deny = [] } = options.ipRestriction ?? {}

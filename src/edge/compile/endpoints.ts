@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { HttpBackend, RawBackend } from '../contracts/backend.ts'
-import type { Core } from '../contracts/core.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import {
   createCounters,
   type EntryCounters,
@@ -18,7 +18,7 @@ import { denyAll } from './module.ts'
 
 /** What the endpoints are compiled with. */
 export interface EndpointParts {
-  readonly core: Core
+  readonly runtime: EdgeRuntime
   readonly budgets: IdleBudgets
   readonly tlsPolicies: TlsPolicies
   readonly tunnels: Pick<TunnelLookup, 'poolOf'>
@@ -30,7 +30,7 @@ type Configurations = Pick<EndpointConfigurations, 'find' | 'revision'>
 
 /** Compiles agents' endpoints, once per tunnel and for each change of its options or configuration. */
 export class CompiledEndpoints {
-  readonly #core: Core
+  readonly #runtime: EdgeRuntime
   readonly #budgets: IdleBudgets
   readonly #tlsPolicies: TlsPolicies
   readonly #tunnels: Pick<TunnelLookup, 'poolOf'>
@@ -39,8 +39,8 @@ export class CompiledEndpoints {
   readonly #raw: CompiledEntries<RawEntry>
   readonly #targets = new WeakMap<Tunnel, TunnelTarget>()
 
-  constructor({ core, budgets, tlsPolicies, tunnels, configurations, compileModules }: EndpointParts) {
-    this.#core = core
+  constructor({ runtime, budgets, tlsPolicies, tunnels, configurations, compileModules }: EndpointParts) {
+    this.#runtime = runtime
     this.#budgets = budgets
     this.#tlsPolicies = tlsPolicies
     this.#tunnels = tunnels
@@ -65,7 +65,7 @@ export class CompiledEndpoints {
     if (existing !== undefined) return existing
     const budget = this.#budgets.forSession(tunnel.sessionId)
     const proto = tunnel.address.proto === 'https' ? 'https' : 'http'
-    const target = new TunnelTarget(this.#core, tunnel, budget, 'endpoint', proto)
+    const target = new TunnelTarget(this.#runtime, tunnel, budget, 'endpoint', proto)
     this.#targets.set(tunnel, target)
     return target
   }
@@ -115,7 +115,7 @@ export class CompiledEndpoints {
       kind: 'http',
       id,
       accountId,
-      traffic: this.#core.traffic.forAccount(accountId),
+      traffic: this.#runtime.traffic.forAccount(accountId),
       tlsPolicy: tunnel.address.proto === 'https' ? this.#tlsPolicies.get(settings) : undefined,
       redirectToHttps: false,
       routeFor: () => route,
@@ -142,7 +142,7 @@ export class CompiledEndpoints {
       kind: 'raw',
       id,
       accountId,
-      traffic: this.#core.traffic.forAccount(accountId),
+      traffic: this.#runtime.traffic.forAccount(accountId),
       proto: tunnel.address.proto === 'tls' ? 'tls' : 'tcp',
       via: 'endpoint',
       tlsPolicy: byOption ? this.#tlsPolicies.get(settings) : undefined,

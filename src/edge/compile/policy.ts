@@ -20,14 +20,14 @@ export interface AttachedPolicy {
 
 export type PolicyParts = Pick<
   CompilerParts,
-  'core' | 'services' | 'snapshot' | 'ipPolicies' | 'policyStates' | 'internalEndpoints'
+  'runtime' | 'services' | 'snapshot' | 'ipPolicies' | 'policyStates' | 'internalEndpoints'
 >
 
 /** Compiles a traffic policy. Throws `ModuleBuildError`. */
 export function buildPolicy(
   { text, attachment, endpoint, region, scope, serviceName }: AttachedPolicy,
   context: ModuleContext,
-  { core, snapshot, ipPolicies, policyStates, internalEndpoints }: PolicyParts,
+  { runtime, snapshot, ipPolicies, policyStates, internalEndpoints }: PolicyParts,
 ): CompiledPolicy {
   const { accountId, scopeId, clock, services } = context
   try {
@@ -47,7 +47,7 @@ export function buildPolicy(
       endpoint,
       serviceName,
       region,
-      log: core.log,
+      log: runtime.log,
       ownsDomain: (name) => snapshot.ownsDomain(accountId, name),
       requiredTokens: listRequiredTokens(policy),
       signIns: [],

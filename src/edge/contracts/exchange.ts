@@ -13,10 +13,10 @@ import { type AppliedAction, AppliedActions } from './applied-actions.ts'
 import type { UpstreamTarget } from './backend.ts'
 import type { ClientConnection } from './connection.ts'
 import { connectionLogs } from './connection-logs.ts'
-import type { Core } from './core.ts'
 import type { BodySource } from './held-body.ts'
 import { HeldResponse } from './held-response.ts'
 import type { RequestEvent, RequestTrace } from './observe.ts'
+import type { EdgeRuntime } from './runtime.ts'
 import type { HttpEntry, HttpRoute } from './table.ts'
 import { NoUpstream, TunnelBusy } from './tunnels.ts'
 import type { Upstream } from './upstream.ts'
@@ -98,7 +98,7 @@ export interface ExchangeResult {
  *   `#replaced`         a response step replaced the response; what the upstream still sends is dropped
  */
 export abstract class Exchange {
-  readonly core: Core
+  readonly runtime: EdgeRuntime
   readonly connection: ClientConnection
   readonly head: RequestHead
   entry: HttpEntry | undefined = undefined
@@ -150,24 +150,24 @@ export abstract class Exchange {
   /** What is left of a large body of the edge itself. */
   #ownBody: OwnBody | undefined = undefined
 
-  constructor(core: Core, connection: ClientConnection, head: RequestHead) {
-    this.core = core
+  constructor(runtime: EdgeRuntime, connection: ClientConnection, head: RequestHead) {
+    this.runtime = runtime
     this.connection = connection
     this.head = head
     this.authority = head.authority
     this.target = head.target
-    this.responseTimeout = core.limits.response
+    this.responseTimeout = runtime.limits.response
   }
 
   /** Lets the upstream be silent for this many milliseconds. */
   limitResponse(milliseconds: number): void {
-    this.responseTimeout = this.core.timers.ticks(milliseconds)
+    this.responseTimeout = this.runtime.timers.ticks(milliseconds)
     this.touch()
   }
 
   /** The error of an upstream that was silent for too long. */
   silenceError(): EdgeError {
-    const seconds = this.core.timers.milliseconds(this.responseTimeout) / 1000
+    const seconds = this.runtime.timers.milliseconds(this.responseTimeout) / 1000
     return edgeError('upstream_timeout', this.head.host, `sent nothing for ${seconds} s`)
   }
 
@@ -320,7 +320,10 @@ export abstract class Exchange {
     this.#error = error
     const { upstream: address, code, text } = error
     if (address !== undefined)
-      this.core.log.debug({ host: this.head.host, upstream: address, code, reason: text }, 'upstream failed')
+      this.runtime.log.debug(
+        { host: this.head.host, upstream: address, code, reason: text },
+        'upstream failed',
+      )
     if (this.route !== undefined) this.route.counters.rejections++
     const { upstream } = this
     if (error.closesConnection || (this.responded && this.#heldResponse === undefined)) {
@@ -353,17 +356,17 @@ export abstract class Exchange {
       return
     }
     const id = newId('err')
-    this.core.log.error({ err: error, id }, 'request failed with an internal error')
+    this.runtime.log.error({ err: error, id }, 'request failed with an internal error')
     this.reject(edgeError('internal', id))
   }
 
   /** Renders an error as the client accepts it: the account's own page, where it has one for the status. */
   renderError(error: EdgeError): EdgeResponse {
-    const { core, head, entry } = this
+    const { runtime, head, entry } = this
     return renderError(error, this.fields.get('accept') ?? '', {
       host: head.host,
-      pagesUrl: core.errorPagesUrl(),
-      findPage: (status) => core.findErrorPage(status, head.host, entry?.accountId),
+      pagesUrl: runtime.errorPagesUrl(),
+      findPage: (status) => runtime.findErrorPage(status, head.host, entry?.accountId),
     })
   }
 
@@ -415,7 +418,7 @@ export abstract class Exchange {
   #holdOwnBody(body: Buffer): boolean {
     this.#releaseOwnBody()
     if (OwnBody.isSmall(body)) return true
-    this.#ownBody = OwnBody.hold(body, this.core.ownBodyBudgets.forClient(this.connection.remoteAddress))
+    this.#ownBody = OwnBody.hold(body, this.runtime.ownBodyBudgets.forClient(this.connection.remoteAddress))
     return this.#ownBody !== undefined
   }
 
@@ -473,7 +476,7 @@ export abstract class Exchange {
     fanOut(
       this.#finishListeners,
       (listener) => listener(result),
-      (err) => this.core.log.error({ err }, 'finish listener failed'),
+      (err) => this.runtime.log.error({ err }, 'finish listener failed'),
     )
   }
 
@@ -599,15 +602,15 @@ export abstract class Exchange {
   }
 
   #emitEvent(watch: RequestTrace, complete: boolean): void {
-    const { entry, head, core } = this
-    core.observer?.onRequest({
+    const { entry, head, runtime } = this
+    runtime.observer?.onRequest({
       accountId: entry?.accountId ?? '',
       entryId: entry?.id ?? '',
       routeId: this.route?.id ?? '',
       tunnelId: watch.tunnelId,
       connection: this.connection,
       startedAt: watch.startedAt,
-      endedAt: core.clock.now(),
+      endedAt: runtime.clock.now(),
       method: head.method,
       host: head.host,
       target: this.target,

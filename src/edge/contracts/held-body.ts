@@ -32,16 +32,16 @@ export class HeldBody extends TimerEntry implements Upstream, BodySource {
 
   constructor(exchange: Exchange, limit: number) {
     super()
-    const { core, connection } = exchange
+    const { runtime, connection } = exchange
     this.#exchange = exchange
     this.#limit = limit
-    this.#buffer = new ByteQueue(limit, core.heldBodyBudgets.forClient(connection.remoteAddress))
+    this.#buffer = new ByteQueue(limit, runtime.heldBodyBudgets.forClient(connection.remoteAddress))
     this.completion = new Promise((resolve) => {
       this.#resolve = resolve
     })
-    core.timers.set(this, core.limits.heldBody)
+    runtime.timers.set(this, runtime.limits.heldBody)
     exchange.onFinish(() => {
-      core.timers.clear(this)
+      runtime.timers.clear(this)
       this.#buffer.take()
     })
   }
@@ -54,7 +54,7 @@ export class HeldBody extends TimerEntry implements Upstream, BodySource {
 
   endBody(trailers: string): void {
     this.#trailers = trailers
-    this.#exchange.core.timers.clear(this)
+    this.#exchange.runtime.timers.clear(this)
     // Nothing was sent yet, so a retry with another target is safe.
     this.#exchange.bodySent = false
     this.#resolve(this.#buffer.bytes)

@@ -27,9 +27,9 @@ export class HeldResponse extends TimerEntry {
 
   constructor(exchange: Exchange) {
     super()
-    const { core, connection } = exchange
+    const { runtime, connection } = exchange
     this.#exchange = exchange
-    this.#body = new ByteQueue(undefined, core.heldBodyBudgets.forClient(connection.remoteAddress))
+    this.#body = new ByteQueue(undefined, runtime.heldBodyBudgets.forClient(connection.remoteAddress))
   }
 
   /** Whether a step reads the body, so that the upstream should go on sending. */
@@ -50,10 +50,10 @@ export class HeldResponse extends TimerEntry {
   /** The complete body; undefined when the exchange has ended before. Rejects with `ResponseTooLarge`. */
   read(limit: number): Promise<Buffer | undefined> {
     if (this.trailers !== undefined && this.#body.length <= limit) return Promise.resolve(this.#body.bytes)
-    const { core } = this.#exchange
+    const { runtime } = this.#exchange
     return new Promise((resolve, reject) => {
       this.#reader = { limit, resolve, reject }
-      core.timers.set(this, core.limits.heldBody)
+      runtime.timers.set(this, runtime.limits.heldBody)
       this.#checkLimit()
     })
   }
@@ -70,8 +70,8 @@ export class HeldResponse extends TimerEntry {
   }
 
   onDeadline(): void {
-    const { core, head } = this.#exchange
-    const seconds = core.timers.milliseconds(core.limits.heldBody) / 1000
+    const { runtime, head } = this.#exchange
+    const seconds = runtime.timers.milliseconds(runtime.limits.heldBody) / 1000
     this.#exchange.reject(
       edgeError('upstream_timeout', head.host, `did not send its whole body within ${seconds} s`),
     )
@@ -86,7 +86,7 @@ export class HeldResponse extends TimerEntry {
   #settle(): Reader | undefined {
     const reader = this.#reader
     this.#reader = undefined
-    this.#exchange.core.timers.clear(this)
+    this.#exchange.runtime.timers.clear(this)
     return reader
   }
 }

@@ -10,7 +10,7 @@ import { packReads } from '../../base/io/streams/packed-reads.ts'
 import { type ResettableStream, resetSocket } from '../../base/io/streams/reset.ts'
 import { clientOfRequest } from '../client-of-request.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
-import type { Core, LiveConnection } from '../contracts/core.ts'
+import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { ChunkedDecoder } from '../message/chunked.ts'
@@ -77,7 +77,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   requestDone = true
   /** The connection closes after the current response. */
   closing = false
-  readonly #core: Core
+  readonly #runtime: EdgeRuntime
   readonly #socket: Duplex
   readonly #transport: ResettableStream
   /** The beginning of an incomplete head. */
@@ -99,17 +99,22 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #lastPending = 0
 
   /** `transport` is the TCP socket, `socket` the same or the TLS socket around it. */
-  constructor(core: Core, socket: Duplex, transport: ResettableStream, connection: ClientConnection) {
+  constructor(
+    runtime: EdgeRuntime,
+    socket: Duplex,
+    transport: ResettableStream,
+    connection: ClientConnection,
+  ) {
     super()
-    this.#core = core
+    this.#runtime = runtime
     this.#socket = socket
     this.#transport = transport
     this.connection = connection
     packReads(socket)
-    this.writer = new CoalescingWriter(socket, core.flushScheduler)
+    this.writer = new CoalescingWriter(socket, runtime.flushScheduler)
     this.writer.onDrain = () => this.#onWriterDrain()
-    core.connections.add(this)
-    core.timers.set(this, core.limits.head)
+    runtime.connections.add(this)
+    runtime.timers.set(this, runtime.limits.head)
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('error', () => {})
@@ -123,7 +128,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       this.#state.closeWebSocket()
       if (this.#isEnding) this.#limitHalfClosed()
     } else if (this.#state === 'head' && this.#partialHead.length === 0)
-      this.#core.timers.set(this, this.#core.limits.drainIdle)
+      this.#runtime.timers.set(this, this.#runtime.limits.drainIdle)
   }
 
   destroy(): void {
@@ -144,13 +149,13 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   /** Notes progress and extends the timeout. */
   touch(): void {
     this.#lastPending = 0
-    this.#lastByte = this.#core.timers.tick
+    this.#lastByte = this.#runtime.timers.tick
     if (!this.#isEnding) this.#setDeadline(this.#progressLimit)
   }
 
   /** How long an exchange may go without progress, in ticks. */
   get #progressLimit(): number {
-    const { limits } = this.#core
+    const { limits } = this.#runtime
     if (this.#socket.readableEnded) return limits.halfClosed
     const state = this.#state
     return typeof state === 'string' || state.upgraded || !this.requestDone
@@ -160,7 +165,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
 
   /** A client that reads nothing is found in time, however long the upstream may be silent. */
   #setDeadline(ticks: number): void {
-    const { timers, limits } = this.#core
+    const { timers, limits } = this.#runtime
     timers.set(this, Math.min(ticks, limits.progress))
   }
 
@@ -168,7 +173,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   limitEnd(ticks: number): void {
     if (ticks >= this.#endTicks) return
     this.#endTicks = ticks
-    this.#core.timers.set(this, ticks)
+    this.#runtime.timers.set(this, ticks)
   }
 
   /** The response of the current exchange was written completely. */
@@ -235,7 +240,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   }
 
   #limitSilence(exchange: Http1Exchange): void {
-    const left = this.#progressLimit - (this.#core.timers.tick - this.#lastByte)
+    const left = this.#progressLimit - (this.#runtime.timers.tick - this.#lastByte)
     if (left > 0) this.#setDeadline(left)
     else if (this.#socket.readableEnded) this.reset()
     else exchange.reject(exchange.silenceError())
@@ -257,7 +262,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       let rest: Buffer | undefined = chunk
       while (rest !== undefined) rest = this.#parse(rest)
     } catch (error) {
-      this.#core.log.error({ err: error }, 'HTTP/1 connection failed with an internal error')
+      this.#runtime.log.error({ err: error }, 'HTTP/1 connection failed with an internal error')
       this.reset()
     }
     this.#parsing = false
@@ -290,7 +295,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     if (size === -1) {
       const error = searched === 0 ? rejectFirstByte(input[0]!) : undefined
       if (error !== undefined) return this.#reject(error)
-      if (searched === 0) this.#core.timers.set(this, this.#core.limits.head)
+      if (searched === 0) this.#runtime.timers.set(this, this.#runtime.limits.head)
       this.#partialHead.retain(input)
       return undefined
     }
@@ -328,17 +333,17 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     socket.off('end', this.#onEnd)
     socket.off('close', this.#onClose)
     socket.unshift(input)
-    new Http2ServerConnection(this.#core, socket, this.#transport, this.connection)
+    new Http2ServerConnection(this.#runtime, socket, this.#transport, this.connection)
   }
 
   #startExchange(head: RequestHead): void {
     this.#isNew = false
     const { framing, minor } = head
-    const client = clientOfRequest(this.connection, head, this.#core.trustedProxies)
+    const client = clientOfRequest(this.connection, head, this.#runtime.trustedProxies)
     const isUnreadable = client instanceof EdgeError
-    const exchange = new Http1Exchange(this.#core, this, isUnreadable ? this.connection : client, head)
+    const exchange = new Http1Exchange(this.#runtime, this, isUnreadable ? this.connection : client, head)
     this.#state = exchange
-    if (framing.close || (minor === 0 && !framing.keepAlive) || this.#core.draining) this.closing = true
+    if (framing.close || (minor === 0 && !framing.keepAlive) || this.#runtime.draining) this.closing = true
     this.requestDone = !exchange.hasBody
     if (!this.requestDone) {
       this.#bodyRemaining = framing.contentLength
@@ -396,7 +401,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #awaitNextRequest(): void {
     this.writer.creditAll()
     this.#state = 'head'
-    this.#core.timers.set(this, this.#core.limits.idle)
+    this.#runtime.timers.set(this, this.#runtime.limits.idle)
     if (this.#socket.readableEnded) {
       this.#lingeringClose()
       return
@@ -420,7 +425,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     this.#state = 'lingering'
     this.#chunked = undefined
     this.#readAhead = undefined
-    this.#core.timers.set(this, this.#core.limits.linger)
+    this.#runtime.timers.set(this, this.#runtime.limits.linger)
     this.writer.end()
     this.#resumeReads()
   }
@@ -482,7 +487,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
 
   /** One side of a WebSocket has ended: the other may answer. When the edge stops, it does not wait for a client that is gone. */
   #limitHalfClosed(): void {
-    const { draining, limits } = this.#core
+    const { draining, limits } = this.#runtime
     if (!draining) this.limitEnd(limits.halfWebSocket)
     else this.limitEnd(this.#socket.readableEnded ? limits.drainIdle : limits.closedWebSocket)
   }
@@ -497,8 +502,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
 
   #release(): void {
     this.#state = 'closed'
-    this.#core.timers.clear(this)
-    this.#core.connections.delete(this)
+    this.#runtime.timers.clear(this)
+    this.#runtime.connections.delete(this)
   }
 
   /** Resets a client that read nothing between two timeouts; a slow reader stays connected (P16). */
@@ -508,7 +513,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       return
     }
     this.#lastPending = pending
-    this.#core.timers.set(this, this.#core.limits.progress)
+    this.#runtime.timers.set(this, this.#runtime.limits.progress)
   }
 
   #pauseReads(): void {

@@ -2,8 +2,8 @@ import { hasResponseBody } from '../../base/http/http1-framing.ts'
 import { closeFrame } from '../../base/http/websocket-frame.ts'
 import type { ByteSource } from '../../base/io/streams/coalescing-writer.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
-import type { Core } from '../contracts/core.ts'
 import { Exchange } from '../contracts/exchange.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import { formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
 import type { RequestHead } from '../message/request-head.ts'
 import { FrameBoundaries } from './frame-boundaries.ts'
@@ -23,8 +23,13 @@ export class Http1Exchange extends Exchange {
   #frames: FrameBoundaries | undefined
   #closeFrame: 'none' | 'due' | 'sent' = 'none'
 
-  constructor(core: Core, client: Http1ServerConnection, connection: ClientConnection, head: RequestHead) {
-    super(core, connection, head)
+  constructor(
+    runtime: EdgeRuntime,
+    client: Http1ServerConnection,
+    connection: ClientConnection,
+    head: RequestHead,
+  ) {
+    super(runtime, connection, head)
     this.#client = client
   }
 
@@ -106,7 +111,7 @@ export class Http1Exchange extends Exchange {
     )
     this.#frames = new FrameBoundaries()
     this.#client.switchToUpgraded()
-    if (this.core.draining) this.closeWebSocket()
+    if (this.runtime.draining) this.closeWebSocket()
   }
 
   protected touch(): void {
@@ -137,7 +142,7 @@ export class Http1Exchange extends Exchange {
   #sendClose(): void {
     this.#closeFrame = 'sent'
     this.#client.writer.write(closeFrame(GOING_AWAY))
-    this.#client.limitEnd(this.core.limits.closedWebSocket)
+    this.#client.limitEnd(this.runtime.limits.closedWebSocket)
   }
 
   protected writeEnd(trailers: string): void {

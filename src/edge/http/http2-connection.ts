@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream'
 import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
 import { clientOfRequest } from '../client-of-request.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
-import type { Core, LiveConnection } from '../contracts/core.ts'
+import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
 import { EdgeError } from '../errors.ts'
 import { Http2Windows, STREAM_WINDOW_BYTES } from '../http2-windows.ts'
@@ -50,7 +50,7 @@ const MAX_STREAM_ID = 2 ** 31 - 1
 
 /** One HTTP/2 connection of a client. */
 export class Http2ServerConnection extends TimerEntry implements LiveConnection {
-  readonly #core: Core
+  readonly #runtime: EdgeRuntime
   readonly #transport: Duplex
   readonly #connection: ClientConnection
   /** Undefined for a proxy: some send the scheme that their client used, and forwarding fields tell it anyway. */
@@ -62,9 +62,9 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
   #closing = false
 
   /** `transport` is the TCP socket, `socket` the same or the TLS socket around it. */
-  constructor(core: Core, socket: Duplex, transport: Duplex, connection: ClientConnection) {
+  constructor(runtime: EdgeRuntime, socket: Duplex, transport: Duplex, connection: ClientConnection) {
     super()
-    this.#core = core
+    this.#runtime = runtime
     this.#transport = transport
     this.#connection = connection
     const scheme = connection.scheme === 'https' ? 'https' : 'http'
@@ -73,9 +73,13 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
       socket,
       connection.isProxy === true ? PROXY_SESSION_OPTIONS : SESSION_OPTIONS,
     )
-    this.#windows = new Http2Windows({ session: this.#session, clock: core.clock, budget: core.windows })
-    core.connections.add(this)
-    core.timers.set(this, core.limits.head)
+    this.#windows = new Http2Windows({
+      session: this.#session,
+      clock: runtime.clock,
+      budget: runtime.windows,
+    })
+    runtime.connections.add(this)
+    runtime.timers.set(this, runtime.limits.head)
     this.#session.on('stream', (stream, headers, flags, raw: unknown) =>
       this.#onStream(stream, headers, flags, raw),
     )
@@ -92,7 +96,7 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
     if (this.#exchanges.size === 0) this.#close()
     else {
       this.#session.goaway(constants.NGHTTP2_NO_ERROR, MAX_STREAM_ID)
-      this.#core.timers.set(this, this.#core.limits.goaway)
+      this.#runtime.timers.set(this, this.#runtime.limits.goaway)
     }
   }
 
@@ -115,7 +119,7 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
   #close(): void {
     this.#closing = true
     this.#session.close()
-    this.#core.timers.set(this, this.#core.limits.linger)
+    this.#runtime.timers.set(this, this.#runtime.limits.linger)
   }
 
   #onStream(stream: ServerHttp2Stream, _headers: IncomingHttpHeaders, flags: number, raw: unknown): void {
@@ -127,12 +131,12 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
       rejectStream(stream, head)
       return
     }
-    const client = clientOfRequest(this.#connection, head, this.#core.trustedProxies)
+    const client = clientOfRequest(this.#connection, head, this.#runtime.trustedProxies)
     if (client instanceof EdgeError) {
       rejectStream(stream, client)
       return
     }
-    const exchange = new Http2Exchange(this.#core, client, head, stream, {
+    const exchange = new Http2Exchange(this.#runtime, client, head, stream, {
       reads,
       closeSession: () => this.#session.close(),
     })
@@ -141,18 +145,18 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
       this.#exchanges.delete(exchange)
       if (this.#exchanges.size > 0) return
       // A draining connection keeps the timeout of its final GOAWAY.
-      if (this.#closing) this.#core.timers.set(this, this.#core.limits.linger)
-      else if (!this.#draining) this.#core.timers.set(this, this.#core.limits.idle)
+      if (this.#closing) this.#runtime.timers.set(this, this.#runtime.limits.linger)
+      else if (!this.#draining) this.#runtime.timers.set(this, this.#runtime.limits.idle)
     })
     dispatch(exchange)
     exchange.resumeBody()
     // Its connection may have become HTTP/2 after all others were drained.
-    if (this.#core.draining) this.drain()
+    if (this.#runtime.draining) this.drain()
   }
 
   #onClose(): void {
-    this.#core.connections.delete(this)
-    this.#core.timers.clear(this)
+    this.#runtime.connections.delete(this)
+    this.#runtime.timers.clear(this)
   }
 }
 

@@ -3,8 +3,8 @@ import { noteExternalGarbage } from '../../base/io/memory/gc-pressure.ts'
 import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
 import { type ByteSource, CoalescingWriter } from '../../base/io/streams/coalescing-writer.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
-import type { Core } from '../contracts/core.ts'
 import { Exchange } from '../contracts/exchange.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import { edgeError } from '../errors.ts'
 import { resetStream } from '../http2-reset.ts'
 import type { StreamReads } from '../http2-windows.ts'
@@ -35,24 +35,24 @@ export class Http2Exchange extends Exchange {
   #requestTrailers = ''
 
   constructor(
-    core: Core,
+    runtime: EdgeRuntime,
     connection: ClientConnection,
     head: RequestHead,
     stream: ServerHttp2Stream,
     { reads, closeSession }: { reads: StreamReads | undefined; closeSession(): void },
   ) {
-    super(core, connection, head)
+    super(runtime, connection, head)
     this.#stream = stream
     this.#closeSession = closeSession
     this.#reads = reads
-    this.#writer = new CoalescingWriter(stream, core.flushScheduler)
+    this.#writer = new CoalescingWriter(stream, runtime.flushScheduler)
     this.#writer.onDrain = () => this.onClientDrain()
     this.#progressTimeout = new ProgressTimeout(() => this.#onDeadline())
     this.touch()
     stream.on('wantTrailers', () => this.#sendTrailers())
     stream.on('trailers', (_headers, _flags, raw: unknown) => this.#onTrailers(raw))
     stream.on('close', () => {
-      core.timers.clear(this.#progressTimeout)
+      runtime.timers.clear(this.#progressTimeout)
       this.#writer.creditAll()
       this.onClientClosed()
     })
@@ -178,13 +178,13 @@ export class Http2Exchange extends Exchange {
   }
 
   protected touch(): void {
-    this.#lastByte = this.core.timers.tick
+    this.#lastByte = this.runtime.timers.tick
     this.#setDeadline(this.responseTimeout)
   }
 
   /** A client that reads nothing is found in time, however long the upstream may be silent. */
   #setDeadline(ticks: number): void {
-    const { timers, limits } = this.core
+    const { timers, limits } = this.runtime
     timers.set(this.#progressTimeout, Math.min(ticks, limits.progress))
   }
 
@@ -199,7 +199,7 @@ export class Http2Exchange extends Exchange {
       resetStream(this.#stream, 'cancelled')
       return
     }
-    const left = this.responseTimeout - (this.core.timers.tick - this.#lastByte)
+    const left = this.responseTimeout - (this.runtime.timers.tick - this.#lastByte)
     if (left > 0) this.#setDeadline(left)
     else this.reject(this.silenceError())
   }

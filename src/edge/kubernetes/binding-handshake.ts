@@ -4,7 +4,7 @@ import { resetSocket } from '../../base/io/streams/reset.ts'
 import { MalformedMessage } from '../../base/text/protobuf.ts'
 import { joinHostPort } from '../../base/values/hostport.ts'
 import { newId } from '../../base/values/id.ts'
-import type { Core, LiveConnection } from '../contracts/core.ts'
+import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
 import type { RawEntry } from '../contracts/table.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import { EdgeError, edgeError } from '../errors.ts'
@@ -34,18 +34,18 @@ const PROTOS = ['http', 'tls', 'tcp'] as const
  * the endpoint: the bytes that follow are those of a client in the cluster.
  */
 export class BindingHandshake extends TimerEntry implements LiveConnection {
-  readonly #core: Core
+  readonly #runtime: EdgeRuntime
   readonly #client: ClusterClient
   readonly #findOperator: FindOperator
   readonly #received = new ByteQueue()
 
-  constructor(core: Core, client: ClusterClient, findOperator: FindOperator) {
+  constructor(runtime: EdgeRuntime, client: ClusterClient, findOperator: FindOperator) {
     super()
-    this.#core = core
+    this.#runtime = runtime
     this.#client = client
     this.#findOperator = findOperator
-    core.connections.add(this)
-    core.timers.set(this, core.limits.handshake)
+    runtime.connections.add(this)
+    runtime.timers.set(this, runtime.limits.handshake)
     client.socket.on('data', this.#onData)
     client.socket.on('end', this.destroy)
     client.socket.on('close', this.#release)
@@ -86,7 +86,7 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
   #authenticate(): string {
     const operator = this.#findOperator(this.#client.info.peer?.fingerprint ?? '')
     if (operator === undefined) throw edgeError('operator_unknown')
-    const isValid = this.#core.clock.now() < operator.notAfter
+    const isValid = this.#runtime.clock.now() < operator.notAfter
     if (!isValid) throw edgeError('operator_certificate_expired')
     return operator.id
   }
@@ -101,13 +101,14 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
   }
 
   #accept(operatorId: string, { host, port, pod }: ConnectionRequest): void {
-    const core = this.#core
+    const runtime = this.#runtime
     for (const proto of PROTOS) {
       const service = { operatorId, proto, host, port }
       // Each request takes its own turn.
-      const entry = proto === 'http' ? core.services.find(service) : core.services.take(service)
+      const entry =
+        proto === 'http' ? runtime.clusterServices.find(service) : runtime.clusterServices.take(service)
       if (entry === undefined) continue
-      const connection = new ClusterConnection(core, this.#client, service, pod)
+      const connection = new ClusterConnection(runtime, this.#client, service, pod)
       if (entry.kind === 'http') this.#startHttp(connection, entry.id)
       else this.#startRaw(connection, entry)
       return
@@ -119,14 +120,14 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
     const { socket, transport } = this.#client
     this.#respond(connection, entryId)
     this.#release()
-    new Http1ServerConnection(this.#core, socket, transport, connection)
+    new Http1ServerConnection(this.#runtime, socket, transport, connection)
     socket.resume()
   }
 
   #startRaw(connection: ClusterConnection, entry: RawEntry): void {
     const { service } = connection
-    const path = new RawPath(this.#core, entry, service.proto === 'tls')
-    const rejection = rejectionOf(this.#core, connection, path)
+    const path = new RawPath(this.#runtime, entry, service.proto === 'tls')
+    const rejection = rejectionOf(this.#runtime, connection, path)
     if (rejection !== undefined) throw rejection
     const { tlsPolicy } = path.last
     if (tlsPolicy !== undefined) {
@@ -144,31 +145,31 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
 
   /** The client in the cluster speaks TLS, which ends here. */
   #terminate({ service, pod }: ClusterConnection, path: RawPath, tlsPolicy: TlsPolicy): void {
-    const core = this.#core
+    const runtime = this.#runtime
     this.#client.terminate(tlsPolicy, (socket, info) => {
       this.#release()
-      const connection = new ClusterConnection(core, { ...this.#client, socket }, service, pod, {
+      const connection = new ClusterConnection(runtime, { ...this.#client, socket }, service, pod, {
         tlsPolicy,
         info,
       })
       path.passthroughTls = false
-      if (rejectionOf(core, connection, path, 'securedConnectionSteps') === undefined)
+      if (rejectionOf(runtime, connection, path, 'securedConnectionSteps') === undefined)
         this.#startProxy(connection, path, socket)
       else resetSocket(this.#client.transport, socket)
     })
   }
 
   #startProxy(connection: ClusterConnection, path: RawPath, socket: ClusterClient['socket']): void {
-    const core = this.#core
+    const runtime = this.#runtime
     TcpProxyConnection.start({
-      core,
+      runtime,
       socket,
       transport: this.#client.transport,
       connection,
       path,
       initialBytes: undefined,
       currentEntry() {
-        const entry = core.services.find(connection.service)
+        const entry = runtime.clusterServices.find(connection.service)
         return entry?.kind === 'raw' ? entry : undefined
       },
     })
@@ -185,12 +186,12 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
     const { socket } = this.#client
     socket.end(writeResponse({ errorCode: code, errorMessage: text }))
     socket.resume()
-    this.#core.timers.set(this, this.#core.limits.linger)
+    this.#runtime.timers.set(this, this.#runtime.limits.linger)
   }
 
   #logInternal(err: unknown): EdgeError {
     const id = newId('err')
-    this.#core.log.error({ err, id }, 'connection of a cluster failed with an internal error')
+    this.#runtime.log.error({ err, id }, 'connection of a cluster failed with an internal error')
     return edgeError('internal', id)
   }
 
@@ -198,7 +199,7 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
     const { socket } = this.#client
     socket.off('data', this.#onData)
     socket.off('end', this.destroy)
-    this.#core.connections.delete(this)
-    this.#core.timers.clear(this)
+    this.#runtime.connections.delete(this)
+    this.#runtime.timers.clear(this)
   }
 }

@@ -1,6 +1,6 @@
 import type { PodSource } from '../../policy/index.ts'
 import type { ClientConnection, ClusterService, TlsInfo } from '../contracts/connection.ts'
-import type { Core } from '../contracts/core.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import { SocketConnection } from '../listeners/socket-connection.ts'
 import type { ClusterClient } from '../listeners/tls.ts'
@@ -12,7 +12,7 @@ export class ClusterConnection extends SocketConnection {
 
   /** `tls` is the client's own, inside that of its cluster. */
   constructor(
-    { clock }: Core,
+    { clock }: EdgeRuntime,
     { ends, socket, startedAt }: ClusterClient,
     service: ClusterService,
     pod: PodSource | undefined,

@@ -1,15 +1,15 @@
 import type { ByteStream } from '../../base/io/streams/stream.ts'
 import { MAX_ATTEMPTS, type UpstreamTarget } from '../contracts/backend.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
-import type { Core } from '../contracts/core.ts'
 import { type ConnectionStep, MAX_FORWARDS } from '../contracts/module.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { RawEntry } from '../contracts/table.ts'
 import { clientInfoOf } from '../contracts/tunnels.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 
 /** The way of a raw connection: the entry that accepted it, then the internal endpoints that policies forward it to. */
 export class RawPath {
-  readonly #core: Core
+  readonly #runtime: EdgeRuntime
   readonly #entries: RawEntry[]
   /** The TLS policy of the first entry when the connection was accepted. */
   readonly tlsPolicyKey: string | undefined
@@ -18,8 +18,8 @@ export class RawPath {
   /** Opened by a policy, which goes on with its next action where that fails. */
   #stream: ByteStream | undefined
 
-  constructor(core: Core, entry: RawEntry, passthroughTls: boolean) {
-    this.#core = core
+  constructor(runtime: EdgeRuntime, entry: RawEntry, passthroughTls: boolean) {
+    this.#runtime = runtime
     this.#entries = [entry]
     this.tlsPolicyKey = entry.tlsPolicy?.key
     this.passthroughTls = passthroughTls
@@ -69,7 +69,7 @@ export class RawPath {
     } catch (error) {
       this.first.counters.rejections++
       if (!(error instanceof EdgeError))
-        this.#core.log.error({ err: error }, 'connection step failed with an internal error')
+        this.#runtime.log.error({ err: error }, 'connection step failed with an internal error')
       return error
     }
   }

@@ -1,6 +1,6 @@
 import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 import type { ByteCounts, ClientConnection, TlsInfo } from '../contracts/connection.ts'
-import type { Core } from '../contracts/core.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 
 /** What is known of a client that speaks TLS; `info` only where it is terminated here. */
@@ -32,7 +32,7 @@ export class SocketConnection implements ClientConnection {
   constructor(
     ends: SocketEnds,
     scheme: ClientConnection['scheme'],
-    { trustedProxies, clock }: Pick<Core, 'trustedProxies' | 'clock'>,
+    { trustedProxies, clock }: Pick<EdgeRuntime, 'trustedProxies' | 'clock'>,
     bytes: ByteCounts,
     tls?: TlsConnection,
     startedAt = clock.now(),

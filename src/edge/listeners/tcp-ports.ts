@@ -5,7 +5,7 @@ import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-r
 import { requireFreePort } from '../../base/io/sockets/require-free-port.ts'
 import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 import { resetSocket } from '../../base/io/streams/reset.ts'
-import type { Core } from '../contracts/core.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { PublicPorts } from '../contracts/tunnels.ts'
 import { acceptClient } from './accept-client.ts'
 import { RawPath } from './raw-path.ts'
@@ -26,7 +26,7 @@ const REUSE_DELAY_MS = 10 * 60_000
 
 /** The public TCP ports: each has a listener while a tunnel or edge is bound to it. */
 export class TcpPorts implements PublicPorts {
-  readonly #core: Core
+  readonly #runtime: EdgeRuntime
   readonly #range: PortRange
   readonly #servers = new Map<number, Server>()
   /** Released ports with the monotonic time of their release, oldest first. */
@@ -36,8 +36,13 @@ export class TcpPorts implements PublicPorts {
   readonly #proxyProtocol: ProxyProtocolReader | undefined
   #nextPort: number
 
-  constructor(core: Core, range: PortRange, limits: ConcurrencyLimits, proxyProtocol?: ProxyProtocolReader) {
-    this.#core = core
+  constructor(
+    runtime: EdgeRuntime,
+    range: PortRange,
+    limits: ConcurrencyLimits,
+    proxyProtocol?: ProxyProtocolReader,
+  ) {
+    this.#runtime = runtime
     this.#range = range
     this.#limiter = new ConcurrencyLimiter(limits)
     this.#proxyProtocol = proxyProtocol
@@ -73,7 +78,7 @@ export class TcpPorts implements PublicPorts {
     if (server === undefined) return
     this.#servers.delete(port)
     this.#releasedAt.delete(port)
-    this.#releasedAt.set(port, this.#core.clock.monotonic())
+    this.#releasedAt.set(port, this.#runtime.clock.monotonic())
     server.close()
   }
 
@@ -90,7 +95,7 @@ export class TcpPorts implements PublicPorts {
   /** Free ports round robin, recently released ones last and oldest first. */
   *#candidates(): Generator<number> {
     const { first, last } = this.#range
-    const now = this.#core.clock.monotonic()
+    const now = this.#runtime.clock.monotonic()
     for (const [port, releasedAt] of this.#releasedAt)
       if (now - releasedAt > REUSE_DELAY_MS) this.#releasedAt.delete(port)
     for (let n = last - first; n >= 0; n--) {
@@ -121,22 +126,22 @@ export class TcpPorts implements PublicPorts {
   }
 
   #start(port: number, socket: Socket, ends: SocketEnds): void {
-    const core = this.#core
-    const entry = core.table.tcp(port)
-    const connection = new SocketConnection(ends, 'tcp', core, socket)
-    const path = entry && new RawPath(core, entry, false)
-    if (path === undefined || rejectionOf(core, connection, path) !== undefined) {
+    const runtime = this.#runtime
+    const entry = runtime.table.tcp(port)
+    const connection = new SocketConnection(ends, 'tcp', runtime, socket)
+    const path = entry && new RawPath(runtime, entry, false)
+    if (path === undefined || rejectionOf(runtime, connection, path) !== undefined) {
       resetSocket(socket)
       return
     }
     TcpProxyConnection.start({
-      core,
+      runtime,
       socket,
       transport: socket,
       connection,
       path,
       initialBytes: undefined,
-      currentEntry: () => core.table.tcp(port),
+      currentEntry: () => runtime.table.tcp(port),
     })
     socket.resume()
   }

@@ -6,14 +6,14 @@ import { resetSocket } from '../../base/io/streams/reset.ts'
 import type { ByteStream } from '../../base/io/streams/stream.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import { connectionLogs } from '../contracts/connection-logs.ts'
-import type { Core, LiveConnection } from '../contracts/core.ts'
+import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
 import type { RawEntry } from '../contracts/table.ts'
 import { EdgeError } from '../errors.ts'
 import type { RawPath } from './raw-path.ts'
 
 /** An admitted raw connection and the entries that serve it. */
 export interface TcpProxyOptions {
-  readonly core: Core
+  readonly runtime: EdgeRuntime
   /** The TCP socket, or the TLS socket around it. */
   readonly socket: Duplex
   readonly transport: Socket
@@ -30,14 +30,20 @@ export interface TcpProxyOptions {
  * Undefined for a connection that is admitted.
  */
 export function rejectionOf(
-  core: Core,
+  runtime: EdgeRuntime,
   connection: ClientConnection,
   path: RawPath,
   phase: 'connectionSteps' | 'securedConnectionSteps' = 'connectionSteps',
 ): unknown {
   const rejection = path.admit(connection, phase)
   if (rejection !== undefined)
-    reportConnection(core, connection, path.first, { bytesIn: 0, bytesOut: 0, error: undefined }, rejection)
+    reportConnection(
+      runtime,
+      connection,
+      path.first,
+      { bytesIn: 0, bytesOut: 0, error: undefined },
+      rejection,
+    )
   return rejection
 }
 
@@ -51,13 +57,13 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
 
   private constructor(options: TcpProxyOptions, stream: ByteStream) {
     super()
-    const { core, socket, transport } = options
+    const { runtime, socket, transport } = options
     this.#options = options
-    core.connections.add(this)
-    this.#pipe = new Pipe(stream, core.flushScheduler, (result) => this.#onClose(result))
+    runtime.connections.add(this)
+    this.#pipe = new Pipe(stream, runtime.flushScheduler, (result) => this.#onClose(result))
     this.#pipe.attach({ socket, abort: () => resetSocket(transport, socket) }, options.initialBytes)
     options.path.first.traffic.open.add(this.#pipe)
-    core.timers.set(this, core.limits.progress)
+    runtime.timers.set(this, runtime.limits.progress)
   }
 
   /** Opens a stream to a target, or resets the connection when none is available. */
@@ -65,7 +71,7 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
     const { path, connection } = options
     path.first.counters.connections++
     path.first.traffic.connections++
-    options.core.traffic.countClient(path.first.traffic, connection)
+    options.runtime.traffic.countClient(path.first.traffic, connection)
     const stream = path.open(connection)
     if (stream !== undefined) new TcpProxyConnection(options, stream)
     else resetSocket(options.transport, options.socket)
@@ -90,44 +96,44 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
 
   /** An idle connection stays open, but one with bytes to transfer must make progress (P16). */
   onDeadline(): void {
-    const { core } = this.#options
+    const { runtime } = this.#options
     const { waiting, progress } = this.#pipe
     if (waiting && progress === this.#lastProgress) {
       this.#pipe.abort(new Error('The connection made no progress.'))
       return
     }
     this.#lastProgress = progress
-    core.timers.set(this, core.limits.progress)
+    runtime.timers.set(this, runtime.limits.progress)
   }
 
   #onClose(result: PipeResult): void {
-    const { core, connection, path } = this.#options
+    const { runtime, connection, path } = this.#options
     const entry = path.first
-    core.connections.delete(this)
-    core.timers.clear(this)
+    runtime.connections.delete(this)
+    runtime.timers.clear(this)
     entry.traffic.open.delete(this.#pipe)
     entry.traffic.bytesIn += result.bytesIn
     entry.traffic.bytesOut += result.bytesOut
     if (result.error !== undefined) entry.counters.errors++
-    reportConnection(core, connection, entry, result, this.#rejection)
+    reportConnection(runtime, connection, entry, result, this.#rejection)
   }
 }
 
 function reportConnection(
-  core: Core,
+  runtime: EdgeRuntime,
   connection: ClientConnection,
   entry: RawEntry,
   result: PipeResult,
   rejection: unknown,
 ): void {
-  const { observer } = core
+  const { observer } = runtime
   if (observer?.wantsConnections(entry.accountId) !== true) return
   try {
     observer.onConnection({
       accountId: entry.accountId,
       entryId: entry.id,
       connection,
-      endedAt: core.clock.now(),
+      endedAt: runtime.clock.now(),
       bytesIn: result.bytesIn,
       bytesOut: result.bytesOut,
       notes: buildNotes(entry, rejection),
@@ -136,7 +142,7 @@ function reportConnection(
     })
   } catch (err) {
     // Nothing catches an exception of the observer in the close handler of the socket.
-    core.log.error({ err }, 'connection observer failed')
+    runtime.log.error({ err }, 'connection observer failed')
   }
 }
 

@@ -6,7 +6,7 @@ import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-r
 import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 import { resetSocket } from '../../base/io/streams/reset.ts'
 import type { TlsInfo } from '../contracts/connection.ts'
-import type { Core, LiveConnection } from '../contracts/core.ts'
+import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
 import type { HttpEntry, RawEntry } from '../contracts/table.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
@@ -67,7 +67,7 @@ const HTTPS_ONLY = [
 ].join('\r\n')
 
 /** Creates the HTTPS and TLS listener, which routes each connection by its ClientHello. */
-export function createTlsListener(core: Core, options: TlsListenerOptions): Server {
+export function createTlsListener(runtime: EdgeRuntime, options: TlsListenerOptions): Server {
   const terminators = new WeakMap<TlsPolicy, TlsTerminator>()
   const terminatorFor = (tlsPolicy: TlsPolicy): TlsTerminator => {
     const existing = terminators.get(tlsPolicy)
@@ -90,7 +90,7 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
         socket.destroy()
         return
       }
-      new PendingTlsConnection(core, socket, ends, releaseHandshake, options, terminatorFor)
+      new PendingTlsConnection(runtime, socket, ends, releaseHandshake, options, terminatorFor)
       socket.resume()
     }),
   )
@@ -100,7 +100,7 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
 
 /** A connection from its first byte to the end of its handshake, or until it is proxied without termination. */
 class PendingTlsConnection extends TimerEntry implements LiveConnection {
-  readonly #core: Core
+  readonly #runtime: EdgeRuntime
   readonly #socket: Socket
   readonly #ends: SocketEnds
   readonly #releaseHandshake: () => void
@@ -112,7 +112,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
   #certificatePem: string | undefined
 
   constructor(
-    core: Core,
+    runtime: EdgeRuntime,
     socket: Socket,
     ends: SocketEnds,
     releaseHandshake: () => void,
@@ -120,15 +120,15 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     terminatorFor: (tlsPolicy: TlsPolicy) => TlsTerminator,
   ) {
     super()
-    this.#core = core
+    this.#runtime = runtime
     this.#socket = socket
     this.#ends = ends
     this.#releaseHandshake = releaseHandshake
     this.#options = options
     this.#terminatorFor = terminatorFor
-    this.#startedAt = core.clock.now()
-    core.connections.add(this)
-    core.timers.set(this, core.limits.handshake)
+    this.#startedAt = runtime.clock.now()
+    runtime.connections.add(this)
+    runtime.timers.set(this, runtime.limits.handshake)
     socket.on('data', this.#onData)
     socket.on('error', () => {})
     socket.on('end', this.destroy)
@@ -155,20 +155,20 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     if (result === 'bad') this.#reject()
     else {
       this.#route(this.#helloParser.serverName).catch((error) => {
-        this.#core.log.error({ err: error }, 'TLS connection failed with an internal error')
+        this.#runtime.log.error({ err: error }, 'TLS connection failed with an internal error')
         this.#socket.destroy()
       })
     }
   }
 
   async #route(serverName: string): Promise<void> {
-    const core = this.#core
+    const runtime = this.#runtime
     const { bindingIngress } = this.#options
     if (serverName === bindingIngress?.host) {
       await this.#startBinding(serverName, bindingIngress)
       return
     }
-    const entry = core.table.tls(serverName)
+    const entry = runtime.table.tls(serverName)
     if (entry?.kind === 'raw') {
       await this.#startTcpProxy(serverName, entry)
       return
@@ -206,23 +206,23 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
   }
 
   async #startTcpProxy(serverName: string, entry: RawEntry): Promise<void> {
-    const core = this.#core
+    const runtime = this.#runtime
     const transport = this.#socket
     const rawConnection = this.#createConnection('tls', transport, {
       serverName,
       tlsPolicy: entry.tlsPolicy,
       info: undefined,
     })
-    const path = new RawPath(core, entry, true)
-    if (rejectionOf(core, rawConnection, path) !== undefined) {
+    const path = new RawPath(runtime, entry, true)
+    if (rejectionOf(runtime, rawConnection, path) !== undefined) {
       resetSocket(transport)
       return
     }
     const options = {
-      core,
+      runtime,
       transport,
       path,
-      currentEntry: () => findRawEntry(core, serverName),
+      currentEntry: () => findRawEntry(runtime, serverName),
     } as const
     const { tlsPolicy } = path.last
     if (tlsPolicy === undefined) {
@@ -242,7 +242,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     this.#terminate(tlsPolicy, (socket, info) => {
       const connection = this.#createConnection('tls', socket, { serverName, tlsPolicy, info })
       path.passthroughTls = false
-      if (rejectionOf(core, connection, path, 'securedConnectionSteps') !== undefined) {
+      if (rejectionOf(runtime, connection, path, 'securedConnectionSteps') !== undefined) {
         resetSocket(transport, socket)
         return
       }
@@ -268,8 +268,8 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       tlsPolicy: entry === undefined ? this.#options.defaultTlsPolicy : tlsPolicy,
       info,
     })
-    if (info.alpn === 'h2') new Http2ServerConnection(this.#core, socket, this.#socket, connection)
-    else new Http1ServerConnection(this.#core, socket, this.#socket, connection)
+    if (info.alpn === 'h2') new Http2ServerConnection(this.#runtime, socket, this.#socket, connection)
+    else new Http1ServerConnection(this.#runtime, socket, this.#socket, connection)
   }
 
   #createConnection(
@@ -280,7 +280,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     const { fingerprint: ja4 } = this.#helloParser
     const serverCertificatePem = tls.info && this.#certificatePem
     const details = { ...tls, ja4, serverCertificatePem }
-    return new SocketConnection(this.#ends, scheme, this.#core, socket, details, this.#startedAt)
+    return new SocketConnection(this.#ends, scheme, this.#runtime, socket, details, this.#startedAt)
   }
 
   #terminate(tlsPolicy: TlsPolicy, onSecure: OnSecure): void {
@@ -301,12 +301,12 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
 
   #release(): void {
     this.#releaseHandshake()
-    this.#core.connections.delete(this)
-    this.#core.timers.clear(this)
+    this.#runtime.connections.delete(this)
+    this.#runtime.timers.clear(this)
   }
 }
 
-function findRawEntry(core: Core, serverName: string): RawEntry | undefined {
-  const entry = core.table.tls(serverName)
+function findRawEntry(runtime: EdgeRuntime, serverName: string): RawEntry | undefined {
+  const entry = runtime.table.tls(serverName)
   return entry?.kind === 'raw' ? entry : undefined
 }

@@ -29,7 +29,7 @@ export const jwtValidation = implementModule(JwtValidation, {
         const fault = await findTokenFault(
           text,
           { type: token.type, ...requirements },
-          { keySets, now: clock.now(), scope: scopeId, log: exchange.core.log },
+          { keySets, now: clock.now(), scope: scopeId, log: exchange.runtime.log },
         )
         if (fault !== undefined) throw edgeError('token_denied', fault)
       }

@@ -143,12 +143,12 @@ class ConverterConnection extends TimerEntry implements Upstream, StreamSink {
 
   onClose(error?: Error): void {
     this.#close(error === undefined ? CloseCode.normal : CloseCode.tryAgainLater)
-    this.#exchange.core.timers.clear(this)
+    this.#exchange.runtime.timers.clear(this)
   }
 
   /** The linger timeout is over: whatever the stream has not sent is dropped. */
   onDeadline(): void {
-    this.#exchange.core.timers.clear(this)
+    this.#exchange.runtime.timers.clear(this)
     this.#stream.end()
     this.#stream.reset()
   }
@@ -165,10 +165,10 @@ class ConverterConnection extends TimerEntry implements Upstream, StreamSink {
   #close(status: number): void {
     if (this.#closed) return
     this.#closed = true
-    const { core } = this.#exchange
+    const { runtime } = this.#exchange
     this.#exchange.respondBody(closeFrame(status))
     this.#exchange.finish('')
     this.#stream.end()
-    core.timers.set(this, core.limits.linger)
+    runtime.timers.set(this, runtime.limits.linger)
   }
 }

@@ -22,7 +22,7 @@ class InternalExchange extends Exchange {
   #response: { readonly status: number; readonly fields: string } | undefined
 
   constructor(caller: Exchange, head: RequestHead, body: string | null) {
-    super(caller.core, caller.connection, head)
+    super(caller.runtime, caller.connection, head)
     this.forwards = caller.forwards
     if (body === null) return
     void holdBody(this, MAX_RESPONSE_BYTES)

@@ -1,6 +1,6 @@
 import type { ByteStream } from '../../base/io/streams/stream.ts'
 import type { HttpBackend, UpstreamTarget } from '../contracts/backend.ts'
-import type { Core } from '../contracts/core.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import { createCounters, type HttpEntry, type HttpRoute } from '../contracts/table.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import type { ClientInfo } from '../contracts/tunnels.ts'
@@ -17,11 +17,16 @@ export interface ApiUpstream {
 }
 
 /** A host of the platform itself that serves the management API. */
-export function createApiEntry(core: Core, tlsPolicy: TlsPolicy, name: string, api: ApiUpstream): HttpEntry {
+export function createApiEntry(
+  runtime: EdgeRuntime,
+  tlsPolicy: TlsPolicy,
+  name: string,
+  api: ApiUpstream,
+): HttpEntry {
   const target: UpstreamTarget = {
     name: 'management API',
     // Not shared: the API takes the address of its connection for the client's.
-    pool: new UpstreamPool(core, {
+    pool: new UpstreamPool(runtime, {
       via: 'endpoint',
       proto: 'https',
       budget: { idle: 0 },

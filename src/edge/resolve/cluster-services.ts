@@ -2,7 +2,7 @@ import type { KubernetesOperator } from '../../resources/index.ts'
 import type { CompiledEndpoints } from '../compile/endpoints.ts'
 import type { UpstreamTarget } from '../contracts/backend.ts'
 import type { ClusterService } from '../contracts/connection.ts'
-import type { ServiceLookup } from '../contracts/core.ts'
+import type { ClusterServiceLookup } from '../contracts/runtime.ts'
 import type { OwnedRecord, Snapshot } from '../contracts/snapshot.ts'
 import type { HttpEntry, RawEntry } from '../contracts/table.ts'
 import type { Tunnel, TunnelLookup } from '../contracts/tunnels.ts'
@@ -25,7 +25,7 @@ export interface ClusterServiceParts {
 }
 
 /** The services that Kubernetes operators offer in their clusters: endpoints of their accounts that they select. */
-export class ClusterServices implements ServiceLookup {
+export class ClusterServices implements ClusterServiceLookup {
   readonly #parts: ClusterServiceParts
   /** By record, which a change of the operator replaces. */
   readonly #selectors = new WeakMap<Operator, SelectsTunnel>()

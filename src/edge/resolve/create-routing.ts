@@ -13,8 +13,8 @@ import { CompiledEndpoints } from '../compile/endpoints.ts'
 import { CompiledIpPolicies } from '../compile/ip-policies.ts'
 import { PolicyStates } from '../compile/policy-states.ts'
 import { ScopedState } from '../compile/scoped-state.ts'
-import type { Core } from '../contracts/core.ts'
 import { DesiredPorts } from '../contracts/desired-ports.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import { Snapshot } from '../contracts/snapshot.ts'
 import type { HttpEntry, RoutingTable } from '../contracts/table.ts'
 import type { TlsPolicies } from '../contracts/tls-policy.ts'
@@ -28,7 +28,7 @@ import { RouteResolver } from './route-resolver.ts'
 
 /** What routing needs from the edge. */
 export interface RoutingDependencies {
-  readonly core: Core
+  readonly runtime: EdgeRuntime
   readonly tunnels: TunnelLookup
   readonly tlsPolicies: TlsPolicies
   readonly ports: PublicPorts
@@ -49,12 +49,21 @@ export function createRouting(parts: RoutingDependencies): {
   clusterServices: ClusterServices
   stop(): void
 } {
-  const { core, services, tunnels, tlsPolicies, ports, dial, sharesCounts, compileSelectors, platformHosts } =
-    parts
+  const {
+    runtime,
+    services,
+    tunnels,
+    tlsPolicies,
+    ports,
+    dial,
+    sharesCounts,
+    compileSelectors,
+    platformHosts,
+  } = parts
   const snapshot = new Snapshot()
-  const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
+  const ipPolicies = new CompiledIpPolicies(snapshot, runtime.log)
   const budgets = new IdleBudgets()
-  const exchange = new CountExchange({ isEnabled: sharesCounts, clock: core.clock })
+  const exchange = new CountExchange({ isEnabled: sharesCounts, clock: runtime.clock })
   const policyStates = new PolicyStates(exchange)
   const scopedState = new ScopedState(exchange)
   const internalEndpoints: InternalEndpoints = {
@@ -68,27 +77,27 @@ export function createRouting(parts: RoutingDependencies): {
     },
   }
   const compilerParts = {
-    core,
+    runtime,
     services,
     snapshot,
     ipPolicies,
     policyStates,
     internalEndpoints,
-    backends: new CompiledBackends(snapshot, { core, tunnels, budgets, dial }),
+    backends: new CompiledBackends(snapshot, { runtime, tunnels, budgets, dial }),
     scopedState,
     countExchange: exchange,
     tlsPolicies,
   }
   const configurations = new EndpointConfigurations(compilerParts)
   const endpoints: CompiledEndpoints = new CompiledEndpoints({
-    core,
+    runtime,
     budgets,
     tlsPolicies,
     tunnels,
     configurations,
     compileModules: (tunnel, configuration) => compileEndpoint(tunnel, configuration, compilerParts),
   })
-  const edgePorts = new DesiredPorts(ports, core.log)
+  const edgePorts = new DesiredPorts(ports, runtime.log)
   const edges = new EdgeTable(snapshot, {
     ...compilerParts,
     configurations,

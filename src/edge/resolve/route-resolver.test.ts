@@ -5,7 +5,7 @@ import type { CompiledEdge } from '../compile/edge.ts'
 import { CompiledEndpoints } from '../compile/endpoints.ts'
 import type { HttpEntry, RawEntry } from '../contracts/table.ts'
 import { TlsPolicies } from '../contracts/tls-policy.ts'
-import { createDetachedCore } from '../detached-core.ts'
+import { createDetachedRuntime } from '../detached-runtime.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { RouteResolver } from './route-resolver.ts'
@@ -135,7 +135,7 @@ function resolverOf(existing: Existing): RouteResolver {
     },
     tunnels,
     endpoints: new CompiledEndpoints({
-      core: createDetachedCore(),
+      runtime: createDetachedRuntime(),
       budgets: new IdleBudgets(),
       tlsPolicies: new TlsPolicies(),
       tunnels,

@@ -3,9 +3,9 @@ import { type Duplex, duplexPair } from 'node:stream'
 import type { ResettableStream } from '../../base/io/streams/reset.ts'
 import { CompiledEndpoints } from '../compile/endpoints.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
-import type { Core } from '../contracts/core.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import { TlsPolicies } from '../contracts/tls-policy.ts'
-import { createDetachedCore } from '../detached-core.ts'
+import { createDetachedRuntime } from '../detached-runtime.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
 import { RouteResolver } from '../resolve/route-resolver.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
@@ -36,12 +36,12 @@ export class InProcessEdge {
   routedRequests = 0
   /** The response of upstreams; undefined for a plain 200. */
   upstreamResponse: string | undefined
-  readonly #core: Core
+  readonly #runtime: EdgeRuntime
 
   constructor(...hosts: string[]) {
-    const core = createDetachedCore()
+    const runtime = createDetachedRuntime()
     const endpoints = new CompiledEndpoints({
-      core,
+      runtime,
       budgets: new IdleBudgets(),
       tlsPolicies: new TlsPolicies(),
       tunnels: this.tunnels,
@@ -61,8 +61,8 @@ export class InProcessEdge {
       if (entry !== undefined) this.routedRequests++
       return entry
     }
-    core.table = resolver
-    this.#core = core
+    runtime.table = resolver
+    this.#runtime = runtime
     for (const host of hosts) {
       this.tunnels.add(host, {
         // Not pooled, so that each client's bytes stay separate.
@@ -87,7 +87,7 @@ export class InProcessEdge {
       response += chunk.toString('latin1')
     })
     clientSide.on('error', () => {})
-    new Http1ServerConnection(this.#core, serverSide, transport, CONNECTION)
+    new Http1ServerConnection(this.#runtime, serverSide, transport, CONNECTION)
     for (const chunk of chunks) clientSide.write(chunk)
     let idleRounds = 0
     for (let previous = ''; idleRounds < 4; ) {

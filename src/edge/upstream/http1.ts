@@ -113,7 +113,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   canSend(exchange: Exchange): boolean {
     return (
       IDEMPOTENT_METHODS.has(exchange.head.method) ||
-      this.#pool.core.timers.tick - this.#idleSince <= MAX_IDLE_TICKS_NON_IDEMPOTENT
+      this.#pool.runtime.timers.tick - this.#idleSince <= MAX_IDLE_TICKS_NON_IDEMPOTENT
     )
   }
 
@@ -124,7 +124,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     this.#requestDone = !exchange.hasBody
     this.#responseStarted = false
     this.#interims = 0
-    this.#pool.core.timers.clear(this)
+    this.#pool.runtime.timers.clear(this)
     this.#requests++
     exchange.appliedActions?.onRequestSent(this.#stream, this.#requests)
     const text = formatRequestHead(exchange)
@@ -161,7 +161,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   close(): void {
     if (this.#state === 'closed') return
     if (this.#state === 'idle') this.#pool.removeIdle(this)
-    this.#pool.core.timers.clear(this)
+    this.#pool.runtime.timers.clear(this)
     this.#state = 'closed'
     this.#stream.end()
     this.#stream.reset()
@@ -335,13 +335,13 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     this.#state = 'idle'
     this.#responseState = 'head'
     this.reused = true
-    const { core } = this.#pool
+    const { runtime } = this.#pool
     if (!reusable || this.isOutdated || !this.#pool.addIdle(this)) {
       this.close()
       return
     }
-    this.#idleSince = core.timers.tick
-    core.timers.set(this, core.limits.upstreamIdle)
+    this.#idleSince = runtime.timers.tick
+    runtime.timers.set(this, runtime.limits.upstreamIdle)
   }
 
   /** The stream ended in the middle of an exchange. */

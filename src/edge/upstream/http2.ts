@@ -11,8 +11,8 @@ import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
 import type { ByteStream } from '../../base/io/streams/stream.ts'
 import { StreamDuplex } from '../../base/io/streams/stream-duplex.ts'
 import type { UpstreamTarget } from '../contracts/backend.ts'
-import type { Core } from '../contracts/core.ts'
 import type { Exchange } from '../contracts/exchange.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import { IDEMPOTENT_METHODS, type Upstream } from '../contracts/upstream.ts'
 import { retry } from '../dispatch.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
@@ -34,7 +34,7 @@ const MALFORMED_RESPONSE_CODES = new Set([
 
 /** A connection to an upstream with HTTP/2 prior knowledge, shared by many exchanges. */
 export class Http2UpstreamConnection extends TimerEntry {
-  readonly #core: Core
+  readonly #runtime: EdgeRuntime
   /** Of the target when the stream was opened. */
   readonly #pathRevision: number | undefined
   readonly #session: ClientHttp2Session
@@ -44,9 +44,9 @@ export class Http2UpstreamConnection extends TimerEntry {
   #used = false
   #retired = false
 
-  constructor(core: Core, target: UpstreamTarget, stream: ByteStream, onUnusable: () => void) {
+  constructor(runtime: EdgeRuntime, target: UpstreamTarget, stream: ByteStream, onUnusable: () => void) {
     super()
-    this.#core = core
+    this.#runtime = runtime
     this.#pathRevision = target.pathRevision
     this.#onUnusable = onUnusable
     this.#session = connect('http://upstream', {
@@ -58,11 +58,15 @@ export class Http2UpstreamConnection extends TimerEntry {
       },
       maxHeaderListPairs: MAX_RESPONSE_FIELDS,
     })
-    this.#windows = new Http2Windows({ session: this.#session, clock: core.clock, budget: core.windows })
+    this.#windows = new Http2Windows({
+      session: this.#session,
+      clock: runtime.clock,
+      budget: runtime.windows,
+    })
     this.#session.on('error', () => {})
     this.#session.on('close', () => this.#onSessionClosed())
     this.#session.on('goaway', onUnusable)
-    core.idleUpstreams.add(this)
+    runtime.idleUpstreams.add(this)
   }
 
   /** False when a new exchange needs another connection. */
@@ -78,7 +82,7 @@ export class Http2UpstreamConnection extends TimerEntry {
     })
     this.#used = true
     this.#exchanges++
-    this.#core.timers.clear(this)
+    this.#runtime.timers.clear(this)
     return upstream
   }
 
@@ -104,12 +108,12 @@ export class Http2UpstreamConnection extends TimerEntry {
   #onExchangeClosed(): void {
     if (--this.#exchanges > 0) return
     if (this.#retired) this.close()
-    else this.#core.timers.set(this, this.#core.limits.upstreamIdle)
+    else this.#runtime.timers.set(this, this.#runtime.limits.upstreamIdle)
   }
 
   #onSessionClosed(): void {
-    this.#core.idleUpstreams.delete(this)
-    this.#core.timers.clear(this)
+    this.#runtime.idleUpstreams.delete(this)
+    this.#runtime.timers.clear(this)
     this.#onUnusable()
   }
 }

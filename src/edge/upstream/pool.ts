@@ -1,7 +1,7 @@
 import type { ByteStream } from '../../base/io/streams/stream.ts'
 import type { UpstreamTarget } from '../contracts/backend.ts'
-import type { Core } from '../contracts/core.ts'
 import type { Exchange } from '../contracts/exchange.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import { type ClientInfo, clientInfoOf, TunnelBusy } from '../contracts/tunnels.ts'
 import type { Upstream } from '../contracts/upstream.ts'
 import { edgeError } from '../errors.ts'
@@ -21,7 +21,7 @@ export interface IdleBudget {
  * with different certificates (P30), nor at all when the PROXY protocol announces each client's address.
  */
 export class UpstreamPool {
-  readonly core: Core
+  readonly runtime: EdgeRuntime
   readonly #via: ClientInfo['via']
   readonly #proto: 'http' | 'https'
   readonly #budget: IdleBudget
@@ -31,7 +31,7 @@ export class UpstreamPool {
   readonly #http2Connections = new Map<string, Http2UpstreamConnection>()
 
   constructor(
-    core: Core,
+    runtime: EdgeRuntime,
     options: {
       via: ClientInfo['via']
       proto: 'http' | 'https'
@@ -42,7 +42,7 @@ export class UpstreamPool {
       http2: boolean
     },
   ) {
-    this.core = core
+    this.runtime = runtime
     this.#via = options.via
     this.#proto = options.proto
     this.#budget = options.budget
@@ -66,12 +66,12 @@ export class UpstreamPool {
 
   /** Pools a connection for the next request; false when the caller must close it. */
   addIdle(upstream: Http1Upstream): boolean {
-    if (!this.#shared || this.core.draining || this.#budget.idle >= MAX_IDLE_CONNECTIONS) return false
+    if (!this.#shared || this.runtime.draining || this.#budget.idle >= MAX_IDLE_CONNECTIONS) return false
     const list = this.#idle.get(upstream.identity)
     if (list === undefined) this.#idle.set(upstream.identity, [upstream])
     else list.push(upstream)
     this.#budget.idle++
-    this.core.idleUpstreams.add(upstream)
+    this.runtime.idleUpstreams.add(upstream)
     return true
   }
 
@@ -83,7 +83,7 @@ export class UpstreamPool {
     list.splice(index, 1)
     if (list.length === 0) this.#idle.delete(upstream.identity)
     this.#budget.idle--
-    this.core.idleUpstreams.delete(upstream)
+    this.runtime.idleUpstreams.delete(upstream)
   }
 
   #takeIdle(identity: string, exchange: Exchange): Http1Upstream | undefined {
@@ -97,7 +97,7 @@ export class UpstreamPool {
     list.pop()
     if (identity !== '' && list.length === 0) this.#idle.delete(identity)
     this.#budget.idle--
-    this.core.idleUpstreams.delete(upstream)
+    this.runtime.idleUpstreams.delete(upstream)
     return upstream
   }
 
@@ -114,7 +114,7 @@ export class UpstreamPool {
     if (existing?.isUsable(target) === true) return existing
     existing?.retire()
     const stream = this.#openStream(exchange, target)
-    const connection = new Http2UpstreamConnection(this.core, target, stream, () => {
+    const connection = new Http2UpstreamConnection(this.runtime, target, stream, () => {
       if (this.#http2Connections.get(identity) === connection) this.#http2Connections.delete(identity)
     })
     if (this.#shared) this.#http2Connections.set(identity, connection)

@@ -1,6 +1,6 @@
 import type { ByteStream } from '../../base/io/streams/stream.ts'
 import type { UpstreamTarget } from '../contracts/backend.ts'
-import type { Core } from '../contracts/core.ts'
+import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { ClientInfo, Tunnel } from '../contracts/tunnels.ts'
 import { type IdleBudget, UpstreamPool } from './pool.ts'
 
@@ -10,14 +10,14 @@ export class TunnelTarget implements UpstreamTarget {
   readonly #tunnel: Tunnel
 
   constructor(
-    core: Core,
+    runtime: EdgeRuntime,
     tunnel: Tunnel,
     budget: IdleBudget,
     via: ClientInfo['via'],
     proto: 'http' | 'https',
   ) {
     this.#tunnel = tunnel
-    this.pool = new UpstreamPool(core, {
+    this.pool = new UpstreamPool(runtime, {
       via,
       proto,
       budget,

@@ -313,9 +313,9 @@ function parseQuery(exchange: Exchange): URLSearchParams {
  * tickets must not be sent to them.
  */
 function requireOwnOrigin(exchange: Exchange): string {
-  const { connection, core, head } = exchange
+  const { connection, runtime, head } = exchange
   const port = parseHostPort(head.authority)?.port
-  const publicPort = isSecure(exchange) ? core.publicHttpsPort : core.publicHttpPort
+  const publicPort = isSecure(exchange) ? runtime.publicHttpsPort : runtime.publicHttpPort
   if (port !== undefined && port !== publicPort && port !== connection.localPort)
     throw new SignInError('wrong_port')
   return requestOrigin(exchange)

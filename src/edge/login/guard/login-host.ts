@@ -1,9 +1,9 @@
 import { trimOws } from '../../../base/http/optional-white-space.ts'
 import { parseHostPort } from '../../../base/values/hostport.ts'
-import type { Core } from '../../contracts/core.ts'
 import type { Exchange } from '../../contracts/exchange.ts'
 import { holdBody } from '../../contracts/held-body.ts'
 import type { RequestStep } from '../../contracts/module.ts'
+import type { EdgeRuntime } from '../../contracts/runtime.ts'
 import { createCounters, type HttpEntry, type HttpRoute } from '../../contracts/table.ts'
 import type { TlsPolicy } from '../../contracts/tls-policy.ts'
 import { edgeError } from '../../errors.ts'
@@ -71,13 +71,13 @@ export function createLoginHost(options: {
     if (isProviderCallback(url.pathname)) {
       if (method !== 'GET') throw edgeError('method_refused', method)
       const signOut = tickets.openSignOut(url.searchParams.get('state') ?? '')
-      if (signOut !== undefined) return redirect(303, signedOutUrl(exchange.core, signOut))
-      return redirect(303, await redeemCode(exchange.core, url))
+      if (signOut !== undefined) return redirect(303, signedOutUrl(exchange.runtime, signOut))
+      return redirect(303, await redeemCode(exchange.runtime, url))
     }
     const [, page] = BACKCHANNEL_LOGOUT_PATH.exec(url.pathname) ?? []
     if (page !== undefined) return endSessions(exchange, page)
     const [, name, endpoint] = SAML_PATH.exec(url.pathname) ?? []
-    const service = name === undefined ? undefined : findSamlService(exchange.core, name)
+    const service = name === undefined ? undefined : findSamlService(exchange.runtime, name)
     if (service === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
     const { samlProvider } = service
     if (endpoint === undefined && method === 'GET')
@@ -88,7 +88,7 @@ export function createLoginHost(options: {
       }
     if (endpoint === '/acs' && method === 'POST')
       return limit(remoteAddress, async () =>
-        redirect(303, await consumeResponse(exchange.core, service, await readForm(exchange))),
+        redirect(303, await consumeResponse(exchange.runtime, service, await readForm(exchange))),
       )
     if (endpoint === '/slo' && (method === 'GET' || method === 'POST')) {
       const location = await limit(remoteAddress, async () =>
@@ -107,13 +107,13 @@ export function createLoginHost(options: {
   }
 
   /** Redeems an authorization code; returns where the visitor goes on. */
-  function redeemCode(core: Core, { pathname: path, searchParams: query }: URL): Promise<string> {
+  function redeemCode(runtime: EdgeRuntime, { pathname: path, searchParams: query }: URL): Promise<string> {
     // RFC 6749 section 3.1: parameters must not repeat, because two parsers might pick different ones.
     if (new Set(query.keys()).size !== query.size) throw new SignInError('response_invalid')
     const sealedState = query.get('state') ?? ''
     const state = tickets.openState(sealedState)
     if (state === undefined) throw new SignInError('not_started_here')
-    return goOn(core, state, async ({ signIn, selectTokens }) => {
+    return goOn(runtime, state, async ({ signIn, selectTokens }) => {
       if (!replayGuard.consume(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
         throw new SignInError('completed')
       // With the client, PKCE verifier and nonce of the module that started the sign-in, so that a code and a state that
@@ -126,15 +126,15 @@ export function createLoginHost(options: {
   }
 
   /** Where a visitor goes on who has signed out at the provider: the page that says so. */
-  function signedOutUrl(core: Core, state: SignOutState): string {
+  function signedOutUrl(runtime: EdgeRuntime, state: SignOutState): string {
     const { origin, path, scopeId } = state
-    if (findGate(core, state)?.gate.scopeId !== scopeId) throw new SignInError('settings_changed')
+    if (findGate(runtime, state)?.gate.scopeId !== scopeId) throw new SignInError('settings_changed')
     return toLocation(origin, logoutTarget(path))
   }
 
   /** Ends the sessions that a logout token names: OpenID Connect Back-Channel Logout 1.0 section 2.8. */
   async function endSessions(exchange: Exchange, page: string): Promise<EdgeResponse> {
-    const found = findGateNamed(exchange.core, page, ({ signIn }) => signIn.endSessions !== undefined)
+    const found = findGateNamed(exchange.runtime, page, ({ signIn }) => signIn.endSessions !== undefined)
     if (found === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
     if (exchange.head.method !== 'POST') throw edgeError('method_refused', exchange.head.method)
     try {
@@ -149,18 +149,22 @@ export function createLoginHost(options: {
   }
 
   /** Consumes a SAML response; returns where the visitor goes on. */
-  function consumeResponse(core: Core, service: SamlService, form: URLSearchParams): Promise<string> {
+  function consumeResponse(
+    runtime: EdgeRuntime,
+    service: SamlService,
+    form: URLSearchParams,
+  ): Promise<string> {
     const { samlProvider } = service
     const { scopeId, version } = samlProvider
     const state = tickets.openState(samlProvider.readRelayState(form))
     // Compared by what they are: endpoints that share an address have a gate each.
     const isServedBy = (gate: Gate | undefined) => gate?.scopeId === scopeId && gate.version === version
     if (state === undefined) {
-      const serves = (origin: string, path: string) => isServedBy(findGate(core, { origin, path })?.gate)
+      const serves = (origin: string, path: string) => isServedBy(findGate(runtime, { origin, path })?.gate)
       return samlProvider.consumeUnsolicited(form, serves).catch(recordFor(service))
     }
     if (state.scopeId !== scopeId) throw new SignInError('other_page')
-    return goOn(core, state, (gate) => {
+    return goOn(runtime, state, (gate) => {
       if (!isServedBy(gate)) throw new SignInError('settings_changed')
       return samlProvider.consumeResponse(form, state)
     })
@@ -171,12 +175,12 @@ export function createLoginHost(options: {
    * back to the page, which knows who is signed in.
    */
   async function goOn(
-    core: Core,
+    runtime: EdgeRuntime,
     state: SignInState,
     complete: (gate: Gate) => Promise<string>,
   ): Promise<string> {
     const { origin, path, returnTo = '/' } = state
-    const found = findGate(core, state)
+    const found = findGate(runtime, state)
     if (found === undefined || found.gate.scopeId !== state.scopeId) throw new SignInError('settings_changed')
     const { gate, place } = found
     const url = toLocation(origin, returnTo)
@@ -193,14 +197,14 @@ export function createLoginHost(options: {
   }
 
   /** The SAML service provider of a route or endpoint in the current routing table. */
-  function findSamlService(core: Core, name: string): SamlService | undefined {
-    const found = findGateNamed(core, name, ({ step }) => samlProviders.get(step)?.name === name)
+  function findSamlService(runtime: EdgeRuntime, name: string): SamlService | undefined {
+    const found = findGateNamed(runtime, name, ({ step }) => samlProviders.get(step)?.name === name)
     return found && { ...found, samlProvider: samlProviders.get(found.gate.step)! }
   }
 
   /** The gate of a route with this id, or of an endpoint with this host. */
   function findGateNamed(
-    { table }: Core,
+    { table }: EdgeRuntime,
     name: string,
     isWanted: (gate: Gate) => boolean,
   ): NamedGate | undefined {
@@ -213,7 +217,7 @@ export function createLoginHost(options: {
   }
 
   /** The gate that currently serves this origin and path, and where that is. */
-  function findGate({ table }: Core, { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>) {
+  function findGate({ table }: EdgeRuntime, { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>) {
     const [scheme, authority = ''] = origin.split('://')
     const { host } = parseHostPort(authority) ?? {}
     if (host === undefined) return undefined

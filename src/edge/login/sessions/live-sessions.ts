@@ -45,7 +45,7 @@ export class LiveSessions {
     this.#checks.add(check)
     exchange.onFinish(() => {
       this.#checks.delete(check)
-      exchange.core.timers.clear(check)
+      exchange.runtime.timers.clear(check)
       if (--session.watchers === 0) this.#activity.delete(id)
       if (--current.watchers === 0) this.#versions.delete(scopeId)
     })
@@ -63,7 +63,7 @@ class SessionCheck extends TimerEntry {
   }
 
   arm(): void {
-    const { timers } = this.#exchange.core
+    const { timers } = this.#exchange.runtime
     timers.set(this, timers.ticks(CHECK_INTERVAL_MS))
   }
 

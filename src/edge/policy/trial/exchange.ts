@@ -2,7 +2,7 @@ import type { ByteSource } from '../../../base/io/streams/coalescing-writer.ts'
 import type { ClientConnection } from '../../contracts/connection.ts'
 import { Exchange } from '../../contracts/exchange.ts'
 import { HeldBody, holdBody } from '../../contracts/held-body.ts'
-import { createDetachedCore } from '../../detached-core.ts'
+import { createDetachedRuntime } from '../../detached-runtime.ts'
 import { HeaderFields } from '../../message/fields.ts'
 import type { RequestHead } from '../../message/request-head.ts'
 
@@ -24,7 +24,7 @@ export class TrialExchange extends Exchange {
   #head: Omit<TrialResponse, 'body'> | undefined
 
   constructor(connection: ClientConnection, head: RequestHead, body: Buffer) {
-    super(createDetachedCore(), connection, head)
+    super(createDetachedRuntime(), connection, head)
     this.answer = new Promise((resolve) => {
       this.onFinish(({ complete }) =>
         resolve(

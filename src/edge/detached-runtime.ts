@@ -4,15 +4,15 @@ import { WindowBudget } from '../base/io/memory/window-budget.ts'
 import { FlushScheduler } from '../base/io/streams/flush-scheduler.ts'
 import { silentLog } from '../base/process/log.ts'
 import { systemClock } from '../base/values/clock.ts'
-import { type Core, NO_SERVICES } from './contracts/core.ts'
 import { HELD_BODY_LIMITS } from './contracts/held-body.ts'
 import { defaultLimits, toTickLimits } from './contracts/limits.ts'
+import { type EdgeRuntime, NO_CLUSTER_SERVICES } from './contracts/runtime.ts'
 import { EMPTY_TABLE } from './contracts/table.ts'
 import { OWN_BODY_LIMITS } from './response/own-body.ts'
 import { Traffic } from './stats/traffic.ts'
 
 /** The state of an edge without listeners, for trials of policies and for tests. Its timers never start. */
-export function createDetachedCore(): Core {
+export function createDetachedRuntime(): EdgeRuntime {
   const timers = new TimerWheel(systemClock)
   return {
     flushScheduler: new FlushScheduler(),
@@ -32,7 +32,7 @@ export function createDetachedCore(): Core {
     readiness: undefined,
     errorPagesUrl: () => undefined,
     findErrorPage: () => undefined,
-    services: NO_SERVICES,
+    clusterServices: NO_CLUSTER_SERVICES,
     publicHttpsPort: 443,
     publicHttpPort: 80,
     table: EMPTY_TABLE,

@@ -22,7 +22,7 @@ export interface LiveConnection {
 }
 
 /** The endpoints that serve the services of Kubernetes clusters; undefined where an operator has none. */
-export interface ServiceLookup {
+export interface ClusterServiceLookup {
   /** The endpoint of a service; of a pool, the one whose turn it is. */
   find(service: ClusterService): HttpEntry | RawEntry | undefined
   /** The same for one request or raw connection: the next one gets another endpoint of the pool. */
@@ -33,10 +33,10 @@ export interface ServiceLookup {
 export type RespondReadiness = () => { readonly status: number; readonly body: object }
 
 /** A look-up without services. */
-export const NO_SERVICES: ServiceLookup = { find: () => undefined, take: () => undefined }
+export const NO_CLUSTER_SERVICES: ClusterServiceLookup = { find: () => undefined, take: () => undefined }
 
 /** State shared by all connections of one edge. */
-export interface Core {
+export interface EdgeRuntime {
   readonly flushScheduler: FlushScheduler
   readonly timers: TimerWheel
   readonly clock: Clock
@@ -64,7 +64,7 @@ export interface Core {
   errorPagesUrl(): string | undefined
   /** The account's own page for an error. */
   findErrorPage: FindErrorPage
-  services: ServiceLookup
+  clusterServices: ClusterServiceLookup
   /** The ports clients connect to; plain requests are redirected to the first. */
   publicHttpsPort: number
   publicHttpPort: number
