@@ -45,7 +45,7 @@ export function dispatch(exchange: Exchange): void {
         return
       }
     }
-    const entry = findEntry(exchange, 'take')
+    const entry = findEntry(exchange, 'next')
     if (entry === undefined) {
       // No visitor's endpoint loses its own path.
       if (!isPublicHttp || runtime.readiness === undefined || head.target !== READINESS_PATH)
@@ -113,7 +113,7 @@ function findEntry(
  */
 export function isStillAdmitted(exchange: Exchange): boolean {
   const { connection, head, upgrading } = exchange
-  const entry = findEntry(exchange, 'find')
+  const entry = findEntry(exchange, 'current')
   // An operator may have been deleted, or no longer select the endpoint.
   if (entry === undefined) return !upgrading && connection.service === undefined
   if (connection.tlsAtProxy === true) {

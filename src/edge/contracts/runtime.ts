@@ -23,17 +23,17 @@ export interface LiveConnection {
 
 /** The endpoints that serve the services of Kubernetes clusters; undefined where an operator has none. */
 export interface ClusterServiceLookup {
-  /** The endpoint of a service; of a pool, the one whose turn it is. */
-  find(service: ClusterService): HttpEntry | RawEntry | undefined
-  /** The same for one request or raw connection: the next one gets another endpoint of the pool. */
-  take(service: ClusterService): HttpEntry | RawEntry | undefined
+  /** The endpoint of a service; of a pool, the one that `next` answered last. */
+  current(service: ClusterService): HttpEntry | RawEntry | undefined
+  /** The endpoint for one more request or raw connection: of a pool, the next one. */
+  next(service: ClusterService): HttpEntry | RawEntry | undefined
 }
 
 /** Says whether this process can serve visitors and agents. */
 export type RespondReadiness = () => { readonly status: number; readonly body: object }
 
 /** A look-up without services. */
-export const NO_CLUSTER_SERVICES: ClusterServiceLookup = { find: () => undefined, take: () => undefined }
+export const NO_CLUSTER_SERVICES: ClusterServiceLookup = { current: () => undefined, next: () => undefined }
 
 /** State shared by all connections of one edge. */
 export interface EdgeRuntime {

@@ -106,7 +106,7 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
       const service = { operatorId, proto, host, port }
       // Each request takes its own turn.
       const entry =
-        proto === 'http' ? runtime.clusterServices.find(service) : runtime.clusterServices.take(service)
+        proto === 'http' ? runtime.clusterServices.current(service) : runtime.clusterServices.next(service)
       if (entry === undefined) continue
       const connection = new ClusterConnection(runtime, this.#client, service, pod)
       if (entry.kind === 'http') this.#startHttp(connection, entry.id)
@@ -169,7 +169,7 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
       path,
       initialBytes: undefined,
       currentEntry() {
-        const entry = runtime.clusterServices.find(connection.service)
+        const entry = runtime.clusterServices.current(connection.service)
         return entry?.kind === 'raw' ? entry : undefined
       },
     })

@@ -43,31 +43,31 @@ export class ClusterServices implements ClusterServiceLookup {
       : { id: operator.id, notAfter: Date.parse(notAfter) }
   }
 
-  find(service: ClusterService): HttpEntry | RawEntry | undefined {
+  current(service: ClusterService): HttpEntry | RawEntry | undefined {
     return this.#select(service, 'current')
   }
 
-  take(service: ClusterService): HttpEntry | RawEntry | undefined {
+  next(service: ClusterService): HttpEntry | RawEntry | undefined {
     return this.#select(service, 'next')
   }
 
   #select(
     { operatorId, proto, host, port }: ClusterService,
-    turn: 'current' | 'next',
+    which: 'current' | 'next',
   ): HttpEntry | RawEntry | undefined {
     const operator = this.#parts.snapshot.operators.get(operatorId)
     if (operator === undefined || !isEnabled(operator)) return undefined
     const { tunnels, endpoints } = this.#parts
     const bound = tunnels.atBound(operator.accountId, { proto, host, port })
     if (bound === undefined) return undefined
-    const next = () => (turn === 'next' ? bound.next() : bound.current)
+    const next = () => (which === 'next' ? bound.next() : bound.current)
     let tunnel = next()
     const pool = tunnels.poolOf(tunnel)
     const selects = this.#selectorsOf(operator)
     const selected = pool.filter(selects)
     if (selected.length === 0) return undefined
-    // The turns of members that are not selected are passed over.
-    for (let turns = pool.length; turns > 0 && !selected.includes(tunnel); turns--) tunnel = next()
+    // Members that are not selected are skipped.
+    for (let left = pool.length; left > 0 && !selected.includes(tunnel); left--) tunnel = next()
     const chosen = selected.includes(tunnel) ? tunnel : selected[0]!
     const entry = proto === 'http' ? endpoints.http(chosen) : endpoints.raw(chosen)
     return withoutTargets(entry, () =>
