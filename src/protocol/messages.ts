@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { MAX_WEIGHT } from '../base/values/weighted-turns.ts'
+import { MAX_WEIGHT } from '../base/values/weighted-round-robin.ts'
 import { optionFields } from '../resources/endpoint-options.ts'
 
 const text = Type.Optional(Type.String())

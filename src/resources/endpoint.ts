@@ -1,6 +1,6 @@
 import { errorMessage } from '../base/text/error-message.ts'
 import { parseEndpointUrl } from '../base/values/endpoint-url.ts'
-import { MAX_WEIGHT } from '../base/values/weighted-turns.ts'
+import { MAX_WEIGHT } from '../base/values/weighted-round-robin.ts'
 import { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
 import { assigned, defineResource, editable, fixed, hidden, live } from './schema/define.ts'
 import {

@@ -1,5 +1,5 @@
 import { prefixOf } from '../base/values/id.ts'
-import { MAX_WEIGHT } from '../base/values/weighted-turns.ts'
+import { MAX_WEIGHT } from '../base/values/weighted-round-robin.ts'
 import { BACKEND_PREFIXES } from './modules/backend.ts'
 import { common, defineResource, editable } from './schema/define.ts'
 import { InvalidValue, idSchema, integer, map, type Pointer } from './schema/value.ts'

@@ -1,4 +1,4 @@
-import { MAX_WEIGHT } from '../../base/values/weighted-turns.ts'
+import { MAX_WEIGHT } from '../../base/values/weighted-round-robin.ts'
 import { allEndpointOptions, durationMark, type OptionConfigs } from '../../resources/endpoint-options.ts'
 import {
   choice,

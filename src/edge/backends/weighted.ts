@@ -1,4 +1,4 @@
-import { type Turn, takeTurn } from '../../base/values/weighted-turns.ts'
+import { type Turn, takeTurn } from '../../base/values/weighted-round-robin.ts'
 import type { WeightedBackend } from '../../resources/index.ts'
 import type { OwnedRecord } from '../contracts/snapshot.ts'
 import type { Balancer } from './balancer.ts'

@@ -1,5 +1,5 @@
 import { NameIndex } from '../../base/values/name-index.ts'
-import { type Turn, takeTurn } from '../../base/values/weighted-turns.ts'
+import { type Turn, takeTurn } from '../../base/values/weighted-round-robin.ts'
 import type { EndpointAddress } from '../../naming/index.ts'
 import { LiveTunnel } from '../session/live-tunnel.ts'
 import type { InternalAddress, Tunnel, TunnelPool } from '../tunnel.ts'

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { errorMessage } from '../../base/text/error-message.ts'
-import { MAX_WEIGHT } from '../../base/values/weighted-turns.ts'
+import { MAX_WEIGHT } from '../../base/values/weighted-round-robin.ts'
 import type { BindOpts } from '../../protocol/index.ts'
 import { allEndpointOptions, type EndpointOption } from '../../resources/endpoint-options.ts'
 
