@@ -1,10 +1,10 @@
 /** The highest weight that users can give. */
 export const MAX_WEIGHT = 10_000
 
-/** Something that gets its share of turns. */
-export interface Turn {
+/** Something that is picked in proportion to its weight. */
+export interface WeightedCandidate {
   readonly weight: number
-  /** Accumulated credit; the one with the most has the next turn. */
+  /** Accumulated credit; the one with the most is picked next. */
   credit: number
 }
 
@@ -12,7 +12,7 @@ export interface Turn {
  * Smooth weighted round robin: over one full cycle each candidate gets exactly its share, spread evenly. One that is not
  * eligible gets nothing, and the others share its part; it starts from zero afterwards and does not catch up.
  */
-export function takeTurn<T extends Turn>(
+export function pickWeighted<T extends WeightedCandidate>(
   candidates: readonly T[],
   isEligible: (candidate: T) => boolean = () => true,
 ): T | undefined {

@@ -1,10 +1,10 @@
-import { type Turn, takeTurn } from '../../base/values/weighted-round-robin.ts'
+import { pickWeighted, type WeightedCandidate } from '../../base/values/weighted-round-robin.ts'
 import type { WeightedBackend } from '../../resources/index.ts'
 import type { OwnedRecord } from '../contracts/snapshot.ts'
 import type { Balancer } from './balancer.ts'
 import type { BackendBuilder } from './context.ts'
 
-interface WeightedChild extends Turn {
+interface WeightedChild extends WeightedCandidate {
   readonly balancer: Balancer
 }
 
@@ -17,7 +17,7 @@ export const weighted: BackendBuilder<OwnedRecord<typeof WeightedBackend>> = ({ 
 
   return {
     isOnline: () => children.some(({ balancer }) => balancer.isOnline()),
-    pick: () => takeTurn(children, ({ balancer }) => balancer.isOnline())?.balancer.pick(),
+    pick: () => pickWeighted(children, ({ balancer }) => balancer.isOnline())?.balancer.pick(),
     pickNext(failedTargets) {
       for (const { balancer } of byWeight) {
         const target = balancer.pickNext(failedTargets)

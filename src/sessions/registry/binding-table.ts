@@ -1,5 +1,5 @@
 import { NameIndex } from '../../base/values/name-index.ts'
-import { type Turn, takeTurn } from '../../base/values/weighted-round-robin.ts'
+import { pickWeighted, type WeightedCandidate } from '../../base/values/weighted-round-robin.ts'
 import type { EndpointAddress } from '../../naming/index.ts'
 import { LiveTunnel } from '../session/live-tunnel.ts'
 import type { InternalAddress, Tunnel, TunnelPool } from '../tunnel.ts'
@@ -20,29 +20,29 @@ export function bindingKey(address: EndpointAddress): BindingKey {
 const internalKey = (scope: string, { proto, host, port }: InternalAddress): BindingKey =>
   `${host}/${proto}:${port}@${scope}`
 
-interface TunnelTurn extends Turn {
+interface TunnelCandidate extends WeightedCandidate {
   readonly tunnel: Tunnel
 }
 
 /** The tunnels bound at one address: one, or several pooled ones, selected by weight. */
 class BindingEntry implements TunnelPool {
   #tunnels: readonly Tunnel[] = []
-  #turns: readonly TunnelTurn[] = []
-  #current!: TunnelTurn
+  #candidates: readonly TunnelCandidate[] = []
+  #current!: TunnelCandidate
 
   get tunnels(): readonly Tunnel[] {
     return this.#tunnels
   }
 
-  /** Tunnels of weight 0 are on standby: they have turns only where no other tunnel is. */
+  /** Tunnels of weight 0 are on standby: they are picked only where no other tunnel is. */
   set tunnels(tunnels: readonly Tunnel[]) {
     this.#tunnels = tunnels
     const weighted = tunnels.filter(({ poolingWeight }) => poolingWeight > 0)
-    this.#turns =
+    this.#candidates =
       weighted.length > 0
         ? weighted.map((tunnel) => ({ tunnel, weight: tunnel.poolingWeight, credit: 0 }))
         : tunnels.map((tunnel) => ({ tunnel, weight: 1, credit: 0 }))
-    if (tunnels.length > 0) this.#current = takeTurn(this.#turns)!
+    if (tunnels.length > 0) this.#current = pickWeighted(this.#candidates)!
   }
 
   get current(): Tunnel {
@@ -51,7 +51,7 @@ class BindingEntry implements TunnelPool {
 
   next(): Tunnel {
     const { tunnel } = this.#current
-    this.#current = takeTurn(this.#turns)!
+    this.#current = pickWeighted(this.#candidates)!
     return tunnel
   }
 }
