@@ -8,7 +8,7 @@ import { resetSocket } from '../../base/io/streams/reset.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { PublicPorts } from '../contracts/tunnels.ts'
 import { acceptClient } from './accept-client.ts'
-import { RawPath } from './raw-path.ts'
+import { RawPath } from './forward-chain.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { rejectionOf, TcpProxyConnection } from './tcp-proxy.ts'
 

@@ -9,7 +9,7 @@ import { connectionLogs } from '../contracts/connection-logs.ts'
 import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
 import type { RawEntry } from '../contracts/table.ts'
 import { EdgeError } from '../errors.ts'
-import type { RawPath } from './raw-path.ts'
+import type { RawPath } from './forward-chain.ts'
 
 /** An admitted raw connection and the entries that serve it. */
 export interface TcpProxyOptions {
