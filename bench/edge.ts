@@ -159,7 +159,7 @@ async function runEdge(edges: number, port: number): Promise<void> {
     log: silentLog,
     certificates: lookup,
     logins,
-    loginHost: { name: hostOf('idp'), entry: logins.host },
+    loginHost: { name: hostOf('idp'), host: logins.host },
     config: { http: false, https: local, tcp },
   })
   await edge.start()

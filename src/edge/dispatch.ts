@@ -3,7 +3,7 @@ import { isEdgeResponse, MAX_ATTEMPTS, type UpstreamTarget } from './contracts/b
 import type { Exchange } from './contracts/exchange.ts'
 import { MAX_FORWARDS, type StepResult } from './contracts/module.ts'
 import type { ClusterServiceLookup } from './contracts/runtime.ts'
-import type { HttpEntry, HttpRoute } from './contracts/table.ts'
+import type { HttpHost, HttpRoute } from './contracts/table.ts'
 import { requiresClientCertificate } from './contracts/tls-policy.ts'
 import { TunnelBusy } from './contracts/tunnels.ts'
 import { hideSharedSessions } from './cookies.ts'
@@ -27,7 +27,7 @@ const RECOVERY_MS = 100
 const MAX_RECOVERIES = 20
 
 /**
- * Routes one request: finds the entry of its host, checks the connection's TLS policy, runs the steps of its route and
+ * Routes one request: finds the host it is for, checks the connection's TLS policy, runs the steps of its route and
  * connects it to the selected backend. A route without asynchronous steps runs synchronously and creates no promise.
  */
 export function dispatch(exchange: Exchange): void {
@@ -45,8 +45,8 @@ export function dispatch(exchange: Exchange): void {
         return
       }
     }
-    const entry = findEntry(exchange, 'next')
-    if (entry === undefined) {
+    const httpHost = findHost(exchange, 'next')
+    if (httpHost === undefined) {
       // No visitor's endpoint loses its own path.
       if (!isPublicHttp || runtime.readiness === undefined || head.target !== READINESS_PATH)
         throw edgeError('endpoint_not_found', head.host)
@@ -55,21 +55,21 @@ export function dispatch(exchange: Exchange): void {
       return
     }
     if (connection.tlsAtProxy === true) {
-      if (requiresClientCertificate(entry.tlsPolicy?.settings))
+      if (requiresClientCertificate(httpHost.tlsPolicy?.settings))
         throw edgeError('certificate_at_proxy', head.host)
     } else if (
-      entry.tlsPolicy !== connection.tlsPolicy &&
-      entry.tlsPolicy?.key !== connection.tlsPolicy?.key
+      httpHost.tlsPolicy !== connection.tlsPolicy &&
+      httpHost.tlsPolicy?.key !== connection.tlsPolicy?.key
     ) {
       // Checked on every request: a connection may be kept alive or shared by several names (P33).
       exchange.disableKeepAlive()
       throw edgeError('misdirected', head.host)
     }
-    exchange.entry = entry
-    entry.traffic.requests++
+    exchange.httpHost = httpHost
+    httpHost.traffic.requests++
     // Once for a connection, unless its requests alternate between accounts.
-    if (connection.countedBy !== entry.traffic) runtime.traffic.countClient(entry.traffic, connection)
-    if (runtime.observer?.wantsRequests(entry.accountId) === true) {
+    if (connection.countedBy !== httpHost.traffic) runtime.traffic.countClient(httpHost.traffic, connection)
+    if (runtime.observer?.wantsRequests(httpHost.accountId) === true) {
       exchange.trace = {
         startedAt: runtime.clock.now(),
         requestBodyLength: 0,
@@ -80,12 +80,12 @@ export function dispatch(exchange: Exchange): void {
         notes: {},
       }
     }
-    if (entry.redirectToHttps) {
+    if (httpHost.redirectToHttps) {
       const url = publicUrl('https', head.host, runtime.publicHttpsPort)
       exchange.respondWith(redirect(307, url + (head.target === '*' ? '/' : head.target)))
       return
     }
-    const route = entry.routeFor(head.target)
+    const route = httpHost.routeFor(head.target)
     exchange.route = route
     route.counters.requests++
     if (route.connectionSteps !== undefined) for (const step of route.connectionSteps) step(connection)
@@ -95,15 +95,15 @@ export function dispatch(exchange: Exchange): void {
   }
 }
 
-/** The entry that serves a request: that of its host, or of the service in a cluster that its client connected to. */
-function findEntry(
+/** The host that serves a request: that of its Host field, or of the service in a cluster that its client connected to. */
+function findHost(
   { runtime, connection, head }: Exchange,
   look: keyof ClusterServiceLookup,
-): HttpEntry | undefined {
+): HttpHost | undefined {
   const { service, scheme } = connection
   if (service === undefined) return runtime.table.http(scheme === 'https' ? 'https' : 'http', head.host)
-  const entry = runtime.clusterServices[look](service)
-  return entry?.kind === 'http' ? entry : undefined
+  const httpHost = runtime.clusterServices[look](service)
+  return httpHost?.kind === 'http' ? httpHost : undefined
 }
 
 /**
@@ -113,16 +113,16 @@ function findEntry(
  */
 export function isStillAdmitted(exchange: Exchange): boolean {
   const { connection, head, upgrading } = exchange
-  const entry = findEntry(exchange, 'current')
+  const httpHost = findHost(exchange, 'current')
   // An operator may have been deleted, or no longer select the endpoint.
-  if (entry === undefined) return !upgrading && connection.service === undefined
+  if (httpHost === undefined) return !upgrading && connection.service === undefined
   if (connection.tlsAtProxy === true) {
-    if (requiresClientCertificate(entry.tlsPolicy?.settings)) return false
-  } else if (entry.tlsPolicy?.key !== connection.tlsPolicy?.key) {
-    if (upgrading || requiresClientCertificate(entry.tlsPolicy?.settings)) return false
+    if (requiresClientCertificate(httpHost.tlsPolicy?.settings)) return false
+  } else if (httpHost.tlsPolicy?.key !== connection.tlsPolicy?.key) {
+    if (upgrading || requiresClientCertificate(httpHost.tlsPolicy?.settings)) return false
   }
   try {
-    for (const step of entry.routeFor(head.target).connectionSteps ?? []) step(connection)
+    for (const step of httpHost.routeFor(head.target).connectionSteps ?? []) step(connection)
     return true
   } catch (error) {
     return error instanceof EdgeError && error.name === 'route_not_found' && !upgrading

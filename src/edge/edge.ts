@@ -19,7 +19,7 @@ import { defaultLimits, type LimitSettings, toTickLimits } from './contracts/lim
 import type { Observer } from './contracts/observe.ts'
 import { type EdgeRuntime, NO_CLUSTER_SERVICES, type RespondReadiness } from './contracts/runtime.ts'
 import { type EdgeFollower, edgeKinds } from './contracts/snapshot.ts'
-import { EMPTY_TABLE, type HttpEntry } from './contracts/table.ts'
+import { EMPTY_TABLE, type HttpHost } from './contracts/table.ts'
 import { TlsPolicies, type TlsPolicy } from './contracts/tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from './contracts/tunnels.ts'
 import { BindingHandshake } from './kubernetes/binding-handshake.ts'
@@ -27,7 +27,7 @@ import { createHttpListener } from './listeners/http.ts'
 import { type PortRange, TcpPorts } from './listeners/tcp-ports.ts'
 import { createTlsListener } from './listeners/tls.ts'
 import type { CertificateLookup, SharedTickets } from './listeners/tls-terminator.ts'
-import { type ApiUpstream, createApiEntry } from './resolve/api-host.ts'
+import { type ApiUpstream, createApiHost } from './resolve/api-host.ts'
 import type { CompileSelectors } from './resolve/cluster-services.ts'
 import { createRouting } from './resolve/create-routing.ts'
 import { OWN_BODY_LIMITS } from './response/own-body.ts'
@@ -91,7 +91,7 @@ export interface EdgeDependencies {
   /** Signs visitors in; without it, login modules deny every request. */
   readonly logins?: Logins
   /** The platform's own host that identity providers redirect to. */
-  readonly loginHost?: { readonly name: string; entry(tlsPolicy: TlsPolicy): HttpEntry }
+  readonly loginHost?: { readonly name: string; host(tlsPolicy: TlsPolicy): HttpHost }
   /** The platform's own hosts that serve the management API. */
   readonly apiHosts?: ReadonlyMap<string, ApiUpstream>
   /** The platform's own host at which Kubernetes clusters connect; without it, none can. */
@@ -293,12 +293,12 @@ function createPlatformHosts(
   runtime: EdgeRuntime,
   tlsPolicies: TlsPolicies,
   { loginHost, apiHosts = new Map() }: Pick<EdgeDependencies, 'loginHost' | 'apiHosts'>,
-): Map<string, HttpEntry> {
+): Map<string, HttpHost> {
   const tlsPolicy = tlsPolicies.get({ http: true })
-  const entries = new Map<string, HttpEntry>()
-  if (loginHost !== undefined) entries.set(loginHost.name, loginHost.entry(tlsPolicy))
-  for (const [name, api] of apiHosts) entries.set(name, createApiEntry(runtime, tlsPolicy, name, api))
-  return entries
+  const hosts = new Map<string, HttpHost>()
+  if (loginHost !== undefined) hosts.set(loginHost.name, loginHost.host(tlsPolicy))
+  for (const [name, api] of apiHosts) hosts.set(name, createApiHost(runtime, tlsPolicy, name, api))
+  return hosts
 }
 
 /** Waits until every connection has closed, or the timeout has passed. */

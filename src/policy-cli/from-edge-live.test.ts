@@ -249,7 +249,7 @@ test('saml: an edge and an endpoint with the printed policy admit the same group
   })
   t.after(() => logins.close())
   const harness = await startHttpsEdge(t, upstream, {
-    dependencies: { logins, loginHost: { name: IDP, entry: logins.host } },
+    dependencies: { logins, loginHost: { name: IDP, host: logins.host } },
   })
   protect(harness.config, harness.routeId, { authorized_groups: ['staff'], allow_idp_initiated: false })
   await harness.config.waitUntilApplied()

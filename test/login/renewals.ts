@@ -110,7 +110,7 @@ export async function startRenewals(
       ...loginOptions,
     })
     t.after(() => logins.close())
-    const dependencies = { clock, logins, loginHost: { name: IDP, entry: logins.host } }
+    const dependencies = { clock, logins, loginHost: { name: IDP, host: logins.host } }
     const { tlsPort, ca } = await startPolicyEndpoint(t, policy, { dependencies })
     const fetch: TestPlatform['fetch'] = async (url, init = {}) => {
       const { hostname, host, pathname, search } = new URL(url)

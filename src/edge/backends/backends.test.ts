@@ -20,7 +20,7 @@ import {
   WeightedBackend,
 } from '../../resources/index.ts'
 import type { EdgeTable } from '../compile/edge-table.ts'
-import type { HttpEntry } from '../contracts/table.ts'
+import type { HttpHost } from '../contracts/table.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttps } from '../testing/client.ts'
 import { HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
@@ -170,7 +170,7 @@ test('weights hold within two percent over 10,000 requests, and weight 0 gets no
   await config.waitUntilApplied()
 
   // Picks straight from the compiled backend: the network would only add time.
-  const { routeFor } = compiledEntry(edge)
+  const { routeFor } = compiledHost(edge)
   const picks = new Map<string, number>()
   for (let n = 0; n < 10_000; n++) {
     const target = routeFor('/').backend({} as never, []) as { name: string }
@@ -188,9 +188,9 @@ test('weights hold within two percent over 10,000 requests, and weight 0 gets no
   assert.ok(Math.abs((counts.get('a') ?? 0) - 40) <= 1)
 })
 
-/** The compiled entry of the test's host. */
-const compiledEntry = ({ follower }: HttpsEdgeHarness['edge']) =>
-  (follower as EdgeTable).named('shop.adit.localhost')!.entry as HttpEntry
+/** The compiled host of the test's edge. */
+const compiledHost = ({ follower }: HttpsEdgeHarness['edge']) =>
+  (follower as EdgeTable).named('shop.adit.localhost')!.host as HttpHost
 
 test('an offline child is skipped and gets its share again once it is back', async (t) => {
   const { config, routeId, tunnels, sendRequest } = await startHarness(t)
@@ -358,7 +358,7 @@ test('a static address inside the network is not dialled unless the operator all
   assert.equal(connections, 0)
 })
 
-test('raw connections are balanced one by one and move to the next target when a dial fails', async (t) => {
+test('TCP connections are balanced one by one and move to the next target when a dial fails', async (t) => {
   const { config, tunnels } = await startHarness(t)
   const port = 21_000 + Math.floor(Math.random() * 8000)
   const upstream = await startTcp(t, (socket) => {
@@ -367,7 +367,7 @@ test('raw connections are balanced one by one and move to the next target when a
   })
   const closed = await findFreePorts(1)
   const refusing = config.create(StaticBackend, { address: `127.0.0.1:${closed}` })
-  const fixed = config.create(HttpResponseBackend, { body: 'not for raw connections' })
+  const fixed = config.create(HttpResponseBackend, { body: 'not for TCP connections' })
   const good = config.create(StaticBackend, { address: `127.0.0.1:${upstream}` })
   const group = config.create(TunnelGroupBackend, { labels: { raw: 'yes' } })
   const failover = config.create(FailoverBackend, { backends: [fixed, refusing, good] })

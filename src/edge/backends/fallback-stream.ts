@@ -4,7 +4,7 @@ import { DialError, type UpstreamTarget } from '../contracts/backend.ts'
 import type { ClientInfo } from '../contracts/tunnels.ts'
 import { DialledStream } from './dialled-stream.ts'
 
-/** A raw connection that moves to the next target when a dial fails. It is attached once one target is connected. */
+/** A TCP connection that moves to the next target when a dial fails. It is attached once one target is connected. */
 export class FallbackStream extends DeferredStream {
   readonly #client: ClientInfo
   readonly #nextTarget: (failedTargets: readonly UpstreamTarget[]) => UpstreamTarget | undefined

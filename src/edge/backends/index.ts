@@ -10,7 +10,7 @@ import { resourceOfPrefix, type resources } from '../../resources/index.ts'
 import {
   type HttpBackend,
   isEdgeResponse,
-  type RawBackend,
+  type TcpBackend,
   type UpstreamTarget,
 } from '../contracts/backend.ts'
 import type { BackendKind, OwnedRecord, Snapshot } from '../contracts/snapshot.ts'
@@ -68,8 +68,8 @@ export function toHttpBackend(balancer: Balancer): HttpBackend {
     failedTargets.length === 0 ? balancer.pick() : balancer.pickNext(failedTargets)
 }
 
-/** Adapts a balancer to raw connections. */
-export function toRawBackend(balancer: Balancer): RawBackend {
+/** Adapts a balancer to TCP connections. */
+export function toTcpBackend(balancer: Balancer): TcpBackend {
   const targetOnly = (picked: UpstreamTarget | EdgeResponse | undefined) =>
     picked === undefined || isEdgeResponse(picked) ? undefined : picked
   const pickNextTarget = (failedTargets: readonly UpstreamTarget[]) =>

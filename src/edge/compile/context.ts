@@ -4,7 +4,7 @@ import type { Balancer } from '../backends/balancer.ts'
 import type { ConnectionStep } from '../contracts/module.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { Snapshot } from '../contracts/snapshot.ts'
-import type { HttpRoute, RawEntry } from '../contracts/table.ts'
+import type { HttpRoute, TcpHost } from '../contracts/table.ts'
 import type { TlsPolicies } from '../contracts/tls-policy.ts'
 import type { InternalAddress } from '../contracts/tunnels.ts'
 import type { ModuleContext } from '../modules/context.ts'
@@ -35,8 +35,8 @@ export interface CompilerParts {
 export interface InternalEndpoints {
   /** The route for one request. */
   http(accountId: string, address: InternalAddress): HttpRoute | undefined
-  /** The entry for one raw connection. */
-  raw(accountId: string, address: InternalAddress): RawEntry | undefined
+  /** The host for one TCP connection. */
+  tcp(accountId: string, address: InternalAddress): TcpHost | undefined
 }
 
 /** A route or edge that denies all traffic, and the reason shown to its owner. */

@@ -2,7 +2,7 @@ import { fanOut } from '../../base/limits/fan-out.ts'
 import { NameIndex } from '../../base/values/name-index.ts'
 import { IpPolicy } from '../../resources/index.ts'
 import type { EdgeChange, EdgeFollower, EdgeLoad, Snapshot } from '../contracts/snapshot.ts'
-import type { EntryCounters, HttpRoute } from '../contracts/table.ts'
+import type { Counters, HttpRoute } from '../contracts/table.ts'
 import type { BrokenScope, CompilerParts } from './context.ts'
 import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge, denyEdge } from './edge.ts'
 import type { EndpointConfigurations } from './endpoint-configurations.ts'
@@ -20,11 +20,11 @@ export interface EdgeTableDependencies extends Omit<CompilerParts, 'snapshot'> {
   onPortsChanged(ports: ReadonlySet<number>): void
 }
 
-/** Counters of one route or raw edge. */
+/** Counters of one route, or of a TCP or TLS edge. */
 export interface ScopeCounters {
   /** The route, or the edge itself when it has no routes. */
   readonly scopeId: string
-  readonly counters: Readonly<EntryCounters>
+  readonly counters: Readonly<Counters>
 }
 
 /** The same with the edge and its owner. */
@@ -34,8 +34,8 @@ export interface ScopeCounts extends ScopeCounters {
 }
 
 /**
- * The compiled edges, kept in step with the store. Compiled entries are immutable: a change replaces the
- * entries it affects and leaves all others, and connections and requests in flight finish on the entry they started
+ * The compiled edges, kept in step with the store. Compiled hosts are immutable: a change replaces the
+ * hosts it affects and leaves all others, and connections and requests in flight finish on the host they started
  * with.
  */
 export class EdgeTable implements EdgeFollower {
@@ -91,25 +91,25 @@ export class EdgeTable implements EdgeFollower {
     this.#schedule()
   }
 
-  /** Counters of every route and raw edge since the start. */
+  /** Counters of every route, and TCP or TLS edge, since the start. */
   *counts(): Generator<ScopeCounts> {
-    for (const [edgeId, { scopes, entry }] of this.#compiled) {
+    for (const [edgeId, { scopes, host }] of this.#compiled) {
       for (const { id, counters } of scopes)
-        yield { edgeId, scopeId: id, accountId: entry.accountId, counters }
+        yield { edgeId, scopeId: id, accountId: host.accountId, counters }
     }
   }
 
   /** Counters of one edge; empty when it belongs to another account. */
   countsOf(accountId: string, edgeId: string): readonly ScopeCounters[] {
     const edge = this.#compiled.get(edgeId)
-    if (edge === undefined || edge.entry.accountId !== accountId) return []
+    if (edge === undefined || edge.host.accountId !== accountId) return []
     return edge.scopes.map(({ id, counters }): ScopeCounters => ({ scopeId: id, counters }))
   }
 
   /** Broken scopes of one edge; empty when it belongs to another account. */
   brokenIn(accountId: string, edgeId: string): readonly BrokenScope[] {
     const edge = this.#compiled.get(edgeId)
-    return edge?.entry.accountId === accountId ? edge.brokenScopes : []
+    return edge?.host.accountId === accountId ? edge.brokenScopes : []
   }
 
   /** Everything that denies traffic because something it depends on is missing. */

@@ -1,9 +1,9 @@
 import type { HttpsEdge, TcpEdge, TlsEdge } from '../../resources/index.ts'
-import { toRawBackend } from '../backends/index.ts'
-import type { RawBackend } from '../contracts/backend.ts'
+import { toTcpBackend } from '../backends/index.ts'
+import type { TcpBackend } from '../contracts/backend.ts'
 import type { ConnectionStep } from '../contracts/module.ts'
 import type { OwnedRecord, Snapshot } from '../contracts/snapshot.ts'
-import { createCounters, type HttpEntry, type HttpRoute, type RawEntry } from '../contracts/table.ts'
+import { createCounters, type HttpHost, type HttpRoute, type TcpHost } from '../contracts/table.ts'
 import type { TlsPolicy, TlsPolicySettings, TlsSettings } from '../contracts/tls-policy.ts'
 import { ModuleConfigError } from '../modules/context.ts'
 import type { ReadTlsSettings } from '../policy/context.ts'
@@ -15,7 +15,7 @@ import { createPathRouter } from './path-router.ts'
 import { buildPolicyModule } from './policy.ts'
 import { compileRoute, deniedRoute } from './route.ts'
 
-type RawModules = Pick<
+type TcpModules = Pick<
   OwnedRecord<typeof TcpEdge>,
   'id' | 'accountId' | 'ip_restriction' | 'backend' | 'traffic_policy' | 'hostports'
 >
@@ -25,11 +25,11 @@ export interface CompiledEdge {
   /** Host names, which may be wildcards. TCP edges have ports instead. */
   readonly names: readonly string[]
   readonly ports: readonly number[]
-  readonly entry: HttpEntry | RawEntry
+  readonly host: HttpHost | TcpHost
   /** The compiled routes of an HTTPS edge. */
   readonly routes: readonly HttpRoute[]
   /** Routes or edges with counters, for the metrics. */
-  readonly scopes: readonly { readonly id: string; readonly counters: RawEntry['counters'] }[]
+  readonly scopes: readonly { readonly id: string; readonly counters: TcpHost['counters'] }[]
   readonly brokenScopes: readonly BrokenScope[]
   /** Ids of everything the edge was compiled from. It is recompiled when one of them changes. */
   readonly dependencies: ReadonlySet<string>
@@ -42,10 +42,10 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
   const routeRecords = parts.snapshot.routesOf(id)
   const traffic = parts.runtime.traffic.forAccount(accountId)
   const base = { kind: 'http', id, accountId, traffic, redirectToHttps: false } as const
-  const toCompiledEdge = (entry: HttpEntry, routes: readonly HttpRoute[]): CompiledEdge => ({
+  const toCompiledEdge = (host: HttpHost, routes: readonly HttpRoute[]): CompiledEdge => ({
     names,
     ports: [],
-    entry,
+    host,
     routes,
     scopes: routes,
     brokenScopes: context.brokenScopes,
@@ -78,17 +78,17 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
  * answers in its place (P36).
  */
 export function denyEdge(previous: CompiledEdge, error: unknown): CompiledEdge {
-  const { entry, names, ports } = previous
+  const { host, names, ports } = previous
   const { module, message } = new ModuleBuildError('configuration', error)
-  const brokenScopes: BrokenScope[] = [{ scopeId: entry.id, module, reason: message }]
+  const brokenScopes: BrokenScope[] = [{ scopeId: host.id, module, reason: message }]
   const denied = { names, ports, routes: [], brokenScopes, dependencies: new Set<string>() }
-  if (entry.kind === 'raw') {
-    const deniedEntry: RawEntry = { ...entry, tlsPolicy: undefined, connectionSteps: [denyAll(module)] }
-    return { ...denied, entry: deniedEntry, scopes: [deniedEntry] }
+  if (host.kind === 'tcp') {
+    const deniedHost: TcpHost = { ...host, tlsPolicy: undefined, connectionSteps: [denyAll(module)] }
+    return { ...denied, host: deniedHost, scopes: [deniedHost] }
   }
-  const route = deniedRoute(entry.id, module)
-  const deniedEntry: HttpEntry = { ...entry, tlsPolicy: brokenTlsPolicy(entry.id), routeFor: () => route }
-  return { ...denied, entry: deniedEntry, scopes: [route] }
+  const route = deniedRoute(host.id, module)
+  const deniedHost: HttpHost = { ...host, tlsPolicy: brokenTlsPolicy(host.id), routeFor: () => route }
+  return { ...denied, host: deniedHost, scopes: [route] }
 }
 
 export function compileTlsEdge(edge: OwnedRecord<typeof TlsEdge>, parts: CompilerParts): CompiledEdge {
@@ -96,7 +96,7 @@ export function compileTlsEdge(edge: OwnedRecord<typeof TlsEdge>, parts: Compile
   const context = new CompileContext(parts, edge.accountId)
   const names = parseHostnames(edge.hostports)
   const byModule = tls_termination?.enabled === true && tls_termination.terminate_at === 'edge'
-  const entry = compileRawEntry(edge, 'tls-edge', context, (byPolicy) => {
+  const host = compileTcpHost(edge, 'tls-edge', context, (byPolicy) => {
     if (!byModule && byPolicy === undefined) {
       if (mutual_tls?.enabled)
         throw new ModuleBuildError('mutual_tls', new ModuleConfigError('TLS does not end at this edge'))
@@ -106,7 +106,7 @@ export function compileTlsEdge(edge: OwnedRecord<typeof TlsEdge>, parts: Compile
       requireCertificates(names, parts.snapshot, context)
     return { http: false, ...buildTlsSettings(edge, context) }
   })
-  return toRawEdge(entry, { names, ports: [] }, context)
+  return toTcpEdge(host, { names, ports: [] }, context)
 }
 
 export function compileTcpEdge(edge: OwnedRecord<typeof TcpEdge>, parts: CompilerParts): CompiledEdge {
@@ -114,35 +114,35 @@ export function compileTcpEdge(edge: OwnedRecord<typeof TcpEdge>, parts: Compile
   const ports = (edge.hostports ?? []).map((hostport) =>
     Number(hostport.slice(hostport.lastIndexOf(':') + 1)),
   )
-  const entry = compileRawEntry(edge, 'tcp-edge', context, () => undefined)
-  return toRawEdge(entry, { names: [], ports }, context)
+  const host = compileTcpHost(edge, 'tcp-edge', context, () => undefined)
+  return toTcpEdge(host, { names: [], ports }, context)
 }
 
-function toRawEdge(
-  entry: RawEntry,
+function toTcpEdge(
+  host: TcpHost,
   addresses: Pick<CompiledEdge, 'names' | 'ports'>,
   { brokenScopes, dependencies }: CompileContext,
 ): CompiledEdge {
   return {
     ...addresses,
-    entry,
+    host,
     routes: [],
-    scopes: [entry],
+    scopes: [host],
     brokenScopes,
     dependencies,
   }
 }
 
-/** Compiles what a raw connection passes. An entry that cannot be built denies and is reported. */
-export function compileRawEntry(
-  { id, accountId, ip_restriction, backend, traffic_policy, hostports }: RawModules,
+/** Compiles what a TCP connection passes. A host that cannot be built denies and is reported. */
+export function compileTcpHost(
+  { id, accountId, ip_restriction, backend, traffic_policy, hostports }: TcpModules,
   via: 'tls-edge' | 'tcp-edge',
   context: CompileContext,
   buildTls: (byPolicy: ReadTlsSettings | undefined) => TlsPolicySettings | undefined,
-): RawEntry {
+): TcpHost {
   const moduleContext = context.moduleContext(id)
-  const entry = {
-    kind: 'raw',
+  const host = {
+    kind: 'tcp',
     id,
     accountId,
     traffic: context.parts.runtime.traffic.forAccount(accountId),
@@ -158,15 +158,15 @@ export function compileRawEntry(
     const policy = buildPolicyModule(
       {
         settings: traffic_policy,
-        attachment: { protocol: entry.proto, kind: 'edge' },
+        attachment: { protocol: host.proto, kind: 'edge' },
         edgeId: id,
         hostports,
       },
       id,
       context,
     )
-    const edgeBackend: RawBackend = backend?.enabled
-      ? toRawBackend(context.balancer(backend.backend_id, via))
+    const edgeBackend: TcpBackend = backend?.enabled
+      ? toTcpBackend(context.balancer(backend.backend_id, via))
       : () => undefined
     const { tlsPolicies } = context.parts
     const tls = buildTls(policy?.tls)
@@ -175,7 +175,7 @@ export function compileRawEntry(
     if (policy?.connection !== undefined)
       (tls === undefined ? connectionSteps : securedConnectionSteps).push(policy.connection)
     const compiled = {
-      ...entry,
+      ...host,
       tlsPolicy: tls && tlsPolicies.get(tls),
       connectionSteps,
       securedConnectionSteps,
@@ -186,7 +186,7 @@ export function compileRawEntry(
       : withLiveTlsPolicy(compiled, tls, policy.tls, tlsPolicies)
   } catch (error) {
     const connectionSteps = [denyAll(context.reportBroken(id, error))]
-    return { ...entry, tlsPolicy: undefined, connectionSteps, backend: () => undefined }
+    return { ...host, tlsPolicy: undefined, connectionSteps, backend: () => undefined }
   }
 }
 

@@ -8,11 +8,11 @@ import {
 } from '../../resources/index.ts'
 import type { ConnectionStep } from '../contracts/module.ts'
 import { type OwnedRecord, portOf } from '../contracts/snapshot.ts'
-import type { HttpEntry, HttpRoute, RawEntry } from '../contracts/table.ts'
+import type { HttpHost, HttpRoute, TcpHost } from '../contracts/table.ts'
 import type { TlsSettings } from '../contracts/tls-policy.ts'
 import type { Tunnel } from '../contracts/tunnels.ts'
 import { CompileContext, type CompilerParts } from './context.ts'
-import { buildTlsSettings, compileRawEntry } from './edge.ts'
+import { buildTlsSettings, compileTcpHost } from './edge.ts'
 import { compileRoute, deniedRoute } from './route.ts'
 
 /** An endpoint configuration, compiled once for all endpoints that it applies to. */
@@ -29,7 +29,7 @@ export interface CompiledConfiguration {
   /** Whether it does more than to admit connections. */
   readonly requiresHttp: boolean
   /** Serves the names instead of agents; undefined without a backend. */
-  readonly entry: HttpEntry | RawEntry | undefined
+  readonly host: HttpHost | TcpHost | undefined
   /** Ids of everything it was compiled from. */
   readonly dependencies: ReadonlySet<string>
 }
@@ -78,20 +78,21 @@ export class EndpointConfigurations {
     )
   }
 
-  /** The entry of a host whose configuration has a backend. */
-  http(scheme: 'http' | 'https', host: string): HttpEntry | undefined {
+  /** The HTTP host of a name whose configuration has a backend. */
+  http(scheme: 'http' | 'https', host: string): HttpHost | undefined {
     if (!this.#hasBackends) return undefined
     const domain = this.#domainOf(host)
-    const entry = domain && this.#get(domain.accountId, domain[`${scheme}_endpoint_configuration_id`])?.entry
-    return entry?.kind === 'http' ? entry : undefined
+    const httpHost =
+      domain && this.#get(domain.accountId, domain[`${scheme}_endpoint_configuration_id`])?.host
+    return httpHost?.kind === 'http' ? httpHost : undefined
   }
 
-  /** The entry of a port whose configuration has a backend. */
-  tcp(port: number): RawEntry | undefined {
+  /** The TCP host of a port whose configuration has a backend. */
+  tcp(port: number): TcpHost | undefined {
     if (!this.#hasBackends) return undefined
     const address = this.#parts.snapshot.addressAt(port)
-    const entry = address && this.#get(address.accountId, address.endpoint_configuration_id)?.entry
-    return entry?.kind === 'raw' ? entry : undefined
+    const host = address && this.#get(address.accountId, address.endpoint_configuration_id)?.host
+    return host?.kind === 'tcp' ? host : undefined
   }
 
   /** The ports that are served by a backend. */
@@ -145,17 +146,17 @@ function compileConfiguration(record: OwnedConfiguration, parts: CompilerParts):
     : { ...shared, ...compileHttp(record, context) }
 }
 
-type Compiled = Pick<CompiledConfiguration, 'connectionSteps' | 'route' | 'tls' | 'entry'>
+type Compiled = Pick<CompiledConfiguration, 'connectionSteps' | 'route' | 'tls' | 'host'>
 
 function compileTcp(record: OwnedConfiguration, context: CompileContext): Compiled {
   const { id, accountId, ip_policy: ip_restriction, backend } = record
   const modules = { id, accountId, ip_restriction, backend, traffic_policy: null, hostports: null }
-  const entry = compileRawEntry(modules, 'tcp-edge', context, () => undefined)
+  const host = compileTcpHost(modules, 'tcp-edge', context, () => undefined)
   return {
-    connectionSteps: entry.connectionSteps,
+    connectionSteps: host.connectionSteps,
     route: undefined,
     tls: {},
-    entry: backend?.enabled ? entry : undefined,
+    host: backend?.enabled ? host : undefined,
   }
 }
 
@@ -163,7 +164,7 @@ function compileHttp(record: OwnedConfiguration, context: CompileContext): Compi
   const { id, accountId, type, backend } = record
   const { runtime, tlsPolicies } = context.parts
   const { tls, route } = buildHttp(record, context)
-  const entry: HttpEntry = {
+  const host: HttpHost = {
     kind: 'http',
     id,
     accountId,
@@ -172,7 +173,7 @@ function compileHttp(record: OwnedConfiguration, context: CompileContext): Compi
     redirectToHttps: false,
     routeFor: () => route,
   }
-  return { connectionSteps: route.connectionSteps, route, tls, entry: backend?.enabled ? entry : undefined }
+  return { connectionSteps: route.connectionSteps, route, tls, host: backend?.enabled ? host : undefined }
 }
 
 /** Of the modules of a route, a configuration has some. */

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { HttpBackend, RawBackend } from '../contracts/backend.ts'
+import type { HttpBackend, TcpBackend } from '../contracts/backend.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
 import {
+  type Counters,
   createCounters,
-  type EntryCounters,
-  type HttpEntry,
+  type HttpHost,
   type HttpRoute,
-  type RawEntry,
+  type TcpHost,
 } from '../contracts/table.ts'
 import type { TlsPolicies } from '../contracts/tls-policy.ts'
 import type { EndpointOptions, Tunnel, TunnelLookup } from '../contracts/tunnels.ts'
@@ -35,8 +35,8 @@ export class CompiledEndpoints {
   readonly #tlsPolicies: TlsPolicies
   readonly #tunnels: Pick<TunnelLookup, 'poolOf'>
   readonly #compileModules: EndpointParts['compileModules']
-  readonly #http: CompiledEntries<HttpEntry>
-  readonly #raw: CompiledEntries<RawEntry>
+  readonly #http: CompiledHosts<HttpHost>
+  readonly #tcp: CompiledHosts<TcpHost>
   readonly #targets = new WeakMap<Tunnel, TunnelTarget>()
 
   constructor({ runtime, budgets, tlsPolicies, tunnels, configurations, compileModules }: EndpointParts) {
@@ -45,18 +45,18 @@ export class CompiledEndpoints {
     this.#tlsPolicies = tlsPolicies
     this.#tunnels = tunnels
     this.#compileModules = compileModules
-    this.#http = new CompiledEntries(configurations)
-    this.#raw = new CompiledEntries(configurations)
+    this.#http = new CompiledHosts(configurations)
+    this.#tcp = new CompiledHosts(configurations)
   }
 
   /** The endpoint of an http or https tunnel. */
-  http(tunnel: Tunnel): HttpEntry {
+  http(tunnel: Tunnel): HttpHost {
     return this.#http.getOrCompile(tunnel, (...parts) => this.#compileHttp(tunnel, ...parts))
   }
 
   /** The endpoint of a tcp or tls tunnel. */
-  raw(tunnel: Tunnel): RawEntry {
-    return this.#raw.getOrCompile(tunnel, (...parts) => this.#compileRaw(tunnel, ...parts))
+  tcp(tunnel: Tunnel): TcpHost {
+    return this.#tcp.getOrCompile(tunnel, (...parts) => this.#compileTcp(tunnel, ...parts))
   }
 
   /** What a tunnel is to backends. Upstream connections outlive a change of options. */
@@ -74,7 +74,7 @@ export class CompiledEndpoints {
    * Selects the tunnel itself, then others of its pool when it cannot be reached. Those with other options are left out:
    * the request has not passed their policy.
    */
-  #selector(tunnel: Tunnel): RawBackend {
+  #selector(tunnel: Tunnel): TcpBackend {
     const target = this.target(tunnel)
     return (failed) => {
       if (failed.length === 0) return target
@@ -92,9 +92,9 @@ export class CompiledEndpoints {
 
   #compileHttp(
     tunnel: Tunnel,
-    counters: EntryCounters,
+    counters: Counters,
     configuration: CompiledConfiguration | undefined,
-  ): HttpEntry {
+  ): HttpHost {
     const { id, accountId } = tunnel
     const { connectionSteps, steps, signIns, wrapBackend, tls, termination } = this.#compileModules(
       tunnel,
@@ -111,7 +111,7 @@ export class CompiledEndpoints {
       counters,
     }
     const settings = { http: true, ...tls }
-    const entry = {
+    const host = {
       kind: 'http',
       id,
       accountId,
@@ -121,15 +121,11 @@ export class CompiledEndpoints {
       routeFor: () => route,
     } as const
     return termination === undefined
-      ? entry
-      : withLiveTlsPolicy(entry, settings, termination, this.#tlsPolicies)
+      ? host
+      : withLiveTlsPolicy(host, settings, termination, this.#tlsPolicies)
   }
 
-  #compileRaw(
-    tunnel: Tunnel,
-    counters: EntryCounters,
-    configuration: CompiledConfiguration | undefined,
-  ): RawEntry {
+  #compileTcp(tunnel: Tunnel, counters: Counters, configuration: CompiledConfiguration | undefined): TcpHost {
     const { id, accountId, options } = tunnel
     const { connectionSteps, tls, termination, securedConnectionSteps } = this.#compileModules(
       tunnel,
@@ -138,8 +134,8 @@ export class CompiledEndpoints {
     const byOption = tunnel.address.proto === 'tls' && options.tlsTermination !== undefined
     const terminated = byOption || termination !== undefined
     const settings = { http: false, ...tls }
-    const entry = {
-      kind: 'raw',
+    const host = {
+      kind: 'tcp',
       id,
       accountId,
       traffic: this.#runtime.traffic.forAccount(accountId),
@@ -155,23 +151,23 @@ export class CompiledEndpoints {
       counters,
     } as const
     return termination === undefined
-      ? entry
-      : withLiveTlsPolicy(entry, settings, termination, this.#tlsPolicies)
+      ? host
+      : withLiveTlsPolicy(host, settings, termination, this.#tlsPolicies)
   }
 }
 
-/** Entries by tunnel, compiled again when the tunnel's options or configuration have been replaced. */
-class CompiledEntries<E> {
+/** Hosts by tunnel, compiled again when the tunnel's options or configuration have been replaced. */
+class CompiledHosts<E> {
   readonly #configurations: Configurations
-  readonly #entries = new WeakMap<
+  readonly #hosts = new WeakMap<
     Tunnel,
     {
       readonly options: EndpointOptions
       readonly configuration: CompiledConfiguration | undefined
       /** Of the configurations, when this one was looked up last. */
       revision: number
-      readonly entry: E
-      readonly counters: EntryCounters
+      readonly host: E
+      readonly counters: Counters
     }
   >()
 
@@ -181,21 +177,21 @@ class CompiledEntries<E> {
 
   getOrCompile(
     tunnel: Tunnel,
-    compile: (counters: EntryCounters, configuration: CompiledConfiguration | undefined) => E,
+    compile: (counters: Counters, configuration: CompiledConfiguration | undefined) => E,
   ): E {
-    const existing = this.#entries.get(tunnel)
+    const existing = this.#hosts.get(tunnel)
     const { options } = tunnel
     const { revision } = this.#configurations
     const isUnchanged = existing?.options === options
-    if (isUnchanged && existing.revision === revision) return existing.entry
+    if (isUnchanged && existing.revision === revision) return existing.host
     const configuration = this.#configurations.find(tunnel)
     if (isUnchanged && existing.configuration === configuration) {
       existing.revision = revision
-      return existing.entry
+      return existing.host
     }
     const counters = existing?.counters ?? createCounters()
-    const entry = compile(counters, configuration)
-    this.#entries.set(tunnel, { options, configuration, revision, entry, counters })
-    return entry
+    const host = compile(counters, configuration)
+    this.#hosts.set(tunnel, { options, configuration, revision, host, counters })
+    return host
   }
 }

@@ -2,11 +2,11 @@ import type { TlsPolicies, TlsPolicy, TlsPolicySettings } from '../contracts/tls
 import type { ReadTlsSettings } from '../policy/context.ts'
 
 /**
- * Gives an entry the TLS policy that its traffic policy asks for at the moment it is read: secrets and authorities change
- * without the entry being compiled again. The entry's own settings win over those of its policy.
+ * Gives a host the TLS policy that its traffic policy asks for at the moment it is read: secrets and authorities change
+ * without the host being compiled again. The host's own settings win over those of its policy.
  */
 export function withLiveTlsPolicy<E extends { readonly id: string }>(
-  entry: E,
+  host: E,
   own: TlsPolicySettings,
   readSettings: ReadTlsSettings,
   tlsPolicies: TlsPolicies,
@@ -18,13 +18,13 @@ export function withLiveTlsPolicy<E extends { readonly id: string }>(
     return last.tlsPolicy
   }
   return {
-    ...entry,
+    ...host,
     get tlsPolicy() {
       try {
         return read()
       } catch {
         // No other host shares it, and the policy's own step denies what gets as far as a handshake.
-        return { key: `broken ${entry.id}`, settings: own }
+        return { key: `broken ${host.id}`, settings: own }
       }
     },
   }
@@ -32,7 +32,7 @@ export function withLiveTlsPolicy<E extends { readonly id: string }>(
 
 function merge(settings: ReturnType<ReadTlsSettings>, own: TlsPolicySettings): TlsPolicySettings {
   const { clientVerification, ...rest } = settings
-  // Certificates that the entry itself wants verified stay verified.
+  // Certificates that the host itself wants verified stay verified.
   const isVerified = own.clientAuthorities !== undefined || clientVerification === undefined
   return { ...rest, ...(!isVerified && { clientVerification }), ...own }
 }

@@ -58,7 +58,7 @@ export function buildPolicy(
       },
       readSecret: (vault, name) => snapshot.secretValue(accountId, vault, name),
       findInternal: (address) => internalEndpoints.http(accountId, address),
-      findInternalRaw: (address) => internalEndpoints.raw(accountId, address),
+      findInternalTcp: (address) => internalEndpoints.tcp(accountId, address),
       keepState: (key, create) =>
         policyStates.getOrCreate(accountId, hash('sha256', JSON.stringify([scope, key])), create),
     })

@@ -39,8 +39,8 @@ export type HttpBackend = (
   failedTargets: readonly UpstreamTarget[],
 ) => UpstreamTarget | EdgeResponse | undefined
 
-/** Selects a target for a raw connection, given the targets that could not be reached. */
-export type RawBackend = (failedTargets: readonly UpstreamTarget[]) => UpstreamTarget | undefined
+/** Selects a target for a TCP connection, given the targets that could not be reached. */
+export type TcpBackend = (failedTargets: readonly UpstreamTarget[]) => UpstreamTarget | undefined
 
 export function isEdgeResponse(result: UpstreamTarget | EdgeResponse): result is EdgeResponse {
   return 'body' in result

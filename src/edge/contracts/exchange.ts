@@ -17,7 +17,7 @@ import type { BodySource } from './held-body.ts'
 import { HeldResponse } from './held-response.ts'
 import type { RequestEvent, RequestTrace } from './observe.ts'
 import type { EdgeRuntime } from './runtime.ts'
-import type { HttpEntry, HttpRoute } from './table.ts'
+import type { HttpHost, HttpRoute } from './table.ts'
 import { NoUpstream, TunnelBusy } from './tunnels.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -101,7 +101,7 @@ export abstract class Exchange {
   readonly runtime: EdgeRuntime
   readonly connection: ClientConnection
   readonly head: RequestHead
-  entry: HttpEntry | undefined = undefined
+  httpHost: HttpHost | undefined = undefined
   route: HttpRoute | undefined = undefined
   upstream: Upstream | undefined = undefined
   /** The Host field the upstream gets. */
@@ -241,7 +241,7 @@ export abstract class Exchange {
       this.#heldResponse.push(chunk)
       return
     }
-    if (this.entry !== undefined) this.entry.traffic.bytesOut += chunk.length
+    if (this.httpHost !== undefined) this.httpHost.traffic.bytesOut += chunk.length
     if (this.trace !== undefined) this.trace.responseBodyLength += chunk.length
     if (this.#transformWriter !== undefined) this.#transformWriter.write(chunk)
     else if (this.#ownBody === undefined) this.writeBody(chunk)
@@ -264,7 +264,7 @@ export abstract class Exchange {
 
   /** Counts bytes of the request body that were forwarded. */
   protected countRequestBytes(bytes: number): void {
-    if (this.entry !== undefined) this.entry.traffic.bytesIn += bytes
+    if (this.httpHost !== undefined) this.httpHost.traffic.bytesIn += bytes
     if (this.trace !== undefined) this.trace.requestBodyLength += bytes
   }
 
@@ -362,11 +362,11 @@ export abstract class Exchange {
 
   /** Renders an error as the client accepts it: the account's own page, where it has one for the status. */
   renderError(error: EdgeError): EdgeResponse {
-    const { runtime, head, entry } = this
+    const { runtime, head, httpHost } = this
     return renderError(error, this.fields.get('accept') ?? '', {
       host: head.host,
       pagesUrl: runtime.errorPagesUrl(),
-      findPage: (status) => runtime.findErrorPage(status, head.host, entry?.accountId),
+      findPage: (status) => runtime.findErrorPage(status, head.host, httpHost?.accountId),
     })
   }
 
@@ -443,8 +443,8 @@ export abstract class Exchange {
 
   #recordStatus(status: number): void {
     this.#status = status
-    if (this.entry === undefined) return
-    const { statuses, responseTimes } = this.entry.traffic
+    if (this.httpHost === undefined) return
+    const { statuses, responseTimes } = this.httpHost.traffic
     // A backend may send any three digits.
     if (status < 600) statuses[(status / 100) | 0]!++
     responseTimes.observe(performance.now() - this.#startedAt)
@@ -463,7 +463,7 @@ export abstract class Exchange {
   #end(complete: boolean): void {
     this.ended = true
     this.#releaseOwnBody()
-    if (this.entry !== undefined) this.entry.traffic.finished++
+    if (this.httpHost !== undefined) this.httpHost.traffic.finished++
     if (!complete) {
       this.upstream?.abort()
       this.#transformWriter?.transform.destroy()
@@ -544,7 +544,7 @@ export abstract class Exchange {
     if (this.trace !== undefined) this.trace.responseFields = lines
     this.writeHead(status, STATUS_CODES[status] ?? '', lines, length, hasBody)
     if (hasBody) {
-      if (this.entry !== undefined) this.entry.traffic.bytesOut += body.length
+      if (this.httpHost !== undefined) this.httpHost.traffic.bytesOut += body.length
       if (this.trace !== undefined) this.trace.responseBodyLength += body.length
       if (this.#ownBody === undefined) this.writeBody(body)
       else this.#sendOwnBody(this.#ownBody)
@@ -602,10 +602,10 @@ export abstract class Exchange {
   }
 
   #emitEvent(watch: RequestTrace, complete: boolean): void {
-    const { entry, head, runtime } = this
+    const { httpHost, head, runtime } = this
     runtime.observer?.onRequest({
-      accountId: entry?.accountId ?? '',
-      entryId: entry?.id ?? '',
+      accountId: httpHost?.accountId ?? '',
+      hostId: httpHost?.id ?? '',
       routeId: this.route?.id ?? '',
       tunnelId: watch.tunnelId,
       connection: this.connection,
@@ -621,7 +621,7 @@ export abstract class Exchange {
       responseBodyLength: watch.responseBodyLength,
       connectionReused: watch.connectionReused,
       notes: watch.notes,
-      logs: joinLogs(connectionLogs(this.connection, entry?.accountId ?? ''), watch.logs),
+      logs: joinLogs(connectionLogs(this.connection, httpHost?.accountId ?? ''), watch.logs),
       errorCode: this.#error?.code,
       complete,
     })

@@ -3,7 +3,7 @@ import type { EdgeResponse } from '../response/response.ts'
 import type { HttpBackend } from './backend.ts'
 import type { ClientConnection } from './connection.ts'
 import type { Exchange } from './exchange.ts'
-import type { HttpRoute, RawEntry } from './table.ts'
+import type { HttpRoute, TcpHost } from './table.ts'
 import type { TlsSettings } from './tls-policy.ts'
 
 /**
@@ -12,8 +12,8 @@ import type { TlsSettings } from './tls-policy.ts'
  */
 export type ConnectionStep = (connection: ClientConnection, forward?: ForwardConnection) => void
 
-/** Continues a raw connection on an internal endpoint; returns why that cannot be reached. */
-export type ForwardConnection = (target: RawEntry) => EdgeError | undefined
+/** Continues a TCP connection on an internal endpoint; returns why that cannot be reached. */
+export type ForwardConnection = (target: TcpHost) => EdgeError | undefined
 
 /** Max internal endpoints that one request or connection passes one after another. */
 export const MAX_FORWARDS = 10

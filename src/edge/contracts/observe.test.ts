@@ -29,7 +29,7 @@ test('a finished request is reported with its details to an observer of its acco
 
   const [first, second] = observe.requests
   assert.ok(first && second)
-  assert.deepEqual([first.entryId, first.tunnelId], [tunnel.id, tunnel.id])
+  assert.deepEqual([first.hostId, first.tunnelId], [tunnel.id, tunnel.id])
   assert.deepEqual([first.method, first.host, first.target, first.status], ['POST', HOST, '/a?b=c', 201])
   assert.deepEqual([first.requestBodyLength, first.responseBodyLength], [5, 7])
   assert.match(first.requestFields, /User-Agent: me\r\n/)
@@ -69,7 +69,7 @@ test('a rejected request and an incomplete response are reported as such', async
   )
 })
 
-test('the event of a raw connection names the decision of its IP restriction, if any', async (t) => {
+test('the event of a TCP connection names the decision of its IP restriction, if any', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.resume().end('hello'))
   const observe = new TestObserver('ac_test')
   const tunnels = new TestTunnels()

@@ -4,7 +4,7 @@ import type { ClientConnection } from './connection.ts'
 export interface RequestEvent {
   readonly accountId: string
   /** The tunnel or edge, and its route. */
-  readonly entryId: string
+  readonly hostId: string
   readonly routeId: string
   /** The tunnel the request was sent to, empty when none was: an edge may balance its requests over several. */
   readonly tunnelId: string
@@ -33,10 +33,10 @@ export interface RequestEvent {
   readonly complete: boolean
 }
 
-/** A finished raw connection, with the content of the event `tcp_connection_closed`. */
+/** A finished TCP connection, with the content of the event `tcp_connection_closed`. */
 export interface ConnectionEvent {
   readonly accountId: string
-  readonly entryId: string
+  readonly hostId: string
   readonly connection: ClientConnection
   readonly endedAt: number
   readonly bytesIn: number

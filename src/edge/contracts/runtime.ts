@@ -10,7 +10,7 @@ import type { Traffic } from '../stats/traffic.ts'
 import type { ClusterService } from './connection.ts'
 import type { EdgeLimits } from './limits.ts'
 import type { Observer } from './observe.ts'
-import type { HttpEntry, RawEntry, RoutingTable } from './table.ts'
+import type { HttpHost, RoutingTable, TcpHost } from './table.ts'
 
 /** A client connection that the edge tracks, so that a stop or a configuration change reaches it. */
 export interface LiveConnection {
@@ -24,9 +24,9 @@ export interface LiveConnection {
 /** The endpoints that serve the services of Kubernetes clusters; undefined where an operator has none. */
 export interface ClusterServiceLookup {
   /** The endpoint of a service; of a pool, the one that `next` answered last. */
-  current(service: ClusterService): HttpEntry | RawEntry | undefined
-  /** The endpoint for one more request or raw connection: of a pool, the next one. */
-  next(service: ClusterService): HttpEntry | RawEntry | undefined
+  current(service: ClusterService): HttpHost | TcpHost | undefined
+  /** The endpoint for one more request or TCP connection: of a pool, the next one. */
+  next(service: ClusterService): HttpHost | TcpHost | undefined
 }
 
 /** Says whether this process can serve visitors and agents. */
@@ -68,7 +68,7 @@ export interface EdgeRuntime {
   /** The ports clients connect to; plain requests are redirected to the first. */
   publicHttpsPort: number
   publicHttpPort: number
-  /** The routing table. Each request reads it anew; configuration changes are applied to it entry by entry. */
+  /** The routing table. Each request reads it anew; configuration changes are applied to it host by host. */
   table: RoutingTable
   draining: boolean
 }

@@ -1,10 +1,10 @@
 import type { AccountTraffic } from '../stats/traffic.ts'
-import type { HttpBackend, RawBackend } from './backend.ts'
+import type { HttpBackend, TcpBackend } from './backend.ts'
 import type { ConnectionStep, RequestStep } from './module.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
-/** Counters of one route or raw entry since the start of the process. */
-export interface EntryCounters {
+/** Counters of one route or TCP host since the start of the process. */
+export interface Counters {
   requests: number
   connections: number
   rejections: number
@@ -21,11 +21,11 @@ export interface HttpRoute {
   /** The steps inside a policy that sign visitors in; callbacks of identity providers are redeemed with them. */
   readonly signIns?: readonly RequestStep[] | undefined
   readonly backend: HttpBackend
-  readonly counters: EntryCounters
+  readonly counters: Counters
 }
 
 /** A host name that serves HTTP: an agent's endpoint or an HTTPS edge. */
-export interface HttpEntry {
+export interface HttpHost {
   readonly kind: 'http'
   /** Id of the tunnel or edge. */
   readonly id: string
@@ -40,14 +40,14 @@ export interface HttpEntry {
 }
 
 /** A server name or port whose bytes are proxied unchanged. */
-export interface RawEntry {
-  readonly kind: 'raw'
+export interface TcpHost {
+  readonly kind: 'tcp'
   readonly id: string
   readonly accountId: string
   /** Totals of the account. */
   readonly traffic: AccountTraffic
   readonly proto: 'tcp' | 'tls'
-  /** The kind of entry, as announced to the tunnel. */
+  /** What it comes from, as announced to the tunnel. */
   readonly via: 'endpoint' | 'tcp-edge' | 'tls-edge'
   /** Undefined when the client's TLS, or its plain bytes, pass through. */
   readonly tlsPolicy: TlsPolicy | undefined
@@ -55,25 +55,25 @@ export interface RawEntry {
   readonly connectionSteps: readonly ConnectionStep[] | undefined
   /** Steps that do so after the handshake, where TLS is terminated. */
   readonly securedConnectionSteps?: readonly ConnectionStep[] | undefined
-  /** Whether the entry has an IP restriction of its own. */
+  /** Whether the host has an IP restriction of its own. */
   readonly restricted: boolean
-  readonly backend: RawBackend
-  readonly counters: EntryCounters
+  readonly backend: TcpBackend
+  readonly counters: Counters
 }
 
 /** The compiled configuration, looked up by host, server name or port. */
 export interface RoutingTable {
-  /** The entry that serves HTTP for this host. */
-  http(scheme: 'http' | 'https', host: string): HttpEntry | undefined
-  /** The entry for a TLS connection with this server name. */
-  tls(serverName: string): HttpEntry | RawEntry | undefined
-  /** The entry for connections to this public port. */
-  tcp(port: number): RawEntry | undefined
+  /** The host that serves HTTP under this name. */
+  http(scheme: 'http' | 'https', host: string): HttpHost | undefined
+  /** The host for a TLS connection with this server name. */
+  tls(serverName: string): HttpHost | TcpHost | undefined
+  /** The host for connections to this public port. */
+  tcp(port: number): TcpHost | undefined
   /** The route with this id, on whichever edge. */
   route(id: string): HttpRoute | undefined
 }
 
-/** A routing table without entries. */
+/** A routing table without hosts. */
 export const EMPTY_TABLE: RoutingTable = {
   http: () => undefined,
   tls: () => undefined,
@@ -81,6 +81,6 @@ export const EMPTY_TABLE: RoutingTable = {
   route: () => undefined,
 }
 
-export function createCounters(): EntryCounters {
+export function createCounters(): Counters {
   return { requests: 0, connections: 0, rejections: 0, errors: 0 }
 }

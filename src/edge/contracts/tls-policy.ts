@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 /** The versions of TLS that a policy may limit handshakes to. */
 export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'
 
-/** Handshake settings of the TLS modules of an entry. */
+/** Handshake settings of the TLS modules of a host. */
 export interface TlsSettings {
   readonly minVersion?: TlsVersion
   readonly maxVersion?: TlsVersion
@@ -23,9 +23,9 @@ export function requiresClientCertificate(settings: TlsSettings | undefined): bo
     : clientVerification === 'require-any'
 }
 
-/** The complete TLS settings of an entry. */
+/** The complete TLS settings of a host. */
 export interface TlsPolicySettings extends TlsSettings {
-  /** Whether the entry serves HTTP, so that ALPN offers its versions. */
+  /** Whether the host serves HTTP, so that ALPN offers its versions. */
   readonly http: boolean
 }
 

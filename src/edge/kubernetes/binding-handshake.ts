@@ -5,11 +5,11 @@ import { MalformedMessage } from '../../base/text/protobuf.ts'
 import { joinHostPort } from '../../base/values/hostport.ts'
 import { newId } from '../../base/values/id.ts'
 import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
-import type { RawEntry } from '../contracts/table.ts'
+import type { TcpHost } from '../contracts/table.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
-import { RawPath } from '../listeners/forward-chain.ts'
+import { ForwardChain } from '../listeners/forward-chain.ts'
 import { rejectionOf, TcpProxyConnection } from '../listeners/tcp-proxy.ts'
 import type { ClusterClient } from '../listeners/tls.ts'
 import { ClusterConnection } from './cluster-connection.ts'
@@ -104,47 +104,47 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
     const runtime = this.#runtime
     for (const proto of PROTOS) {
       const service = { operatorId, proto, host, port }
-      // Each request takes its own turn.
-      const entry =
+      // Each request gets the next endpoint of the pool.
+      const found =
         proto === 'http' ? runtime.clusterServices.current(service) : runtime.clusterServices.next(service)
-      if (entry === undefined) continue
+      if (found === undefined) continue
       const connection = new ClusterConnection(runtime, this.#client, service, pod)
-      if (entry.kind === 'http') this.#startHttp(connection, entry.id)
-      else this.#startRaw(connection, entry)
+      if (found.kind === 'http') this.#startHttp(connection, found.id)
+      else this.#startTcp(connection, found)
       return
     }
     throw edgeError('service_not_found', joinHostPort(host, port))
   }
 
-  #startHttp(connection: ClusterConnection, entryId: string): void {
+  #startHttp(connection: ClusterConnection, hostId: string): void {
     const { socket, transport } = this.#client
-    this.#respond(connection, entryId)
+    this.#respond(connection, hostId)
     this.#release()
     new Http1ServerConnection(this.#runtime, socket, transport, connection)
     socket.resume()
   }
 
-  #startRaw(connection: ClusterConnection, entry: RawEntry): void {
+  #startTcp(connection: ClusterConnection, host: TcpHost): void {
     const { service } = connection
-    const path = new RawPath(this.#runtime, entry, service.proto === 'tls')
-    const rejection = rejectionOf(this.#runtime, connection, path)
+    const chain = new ForwardChain(this.#runtime, host, service.proto === 'tls')
+    const rejection = rejectionOf(this.#runtime, connection, chain)
     if (rejection !== undefined) throw rejection
-    const { tlsPolicy } = path.last
+    const { tlsPolicy } = chain.last
     if (tlsPolicy !== undefined) {
-      this.#respond(connection, entry.id)
-      this.#terminate(connection, path, tlsPolicy)
+      this.#respond(connection, host.id)
+      this.#terminate(connection, chain, tlsPolicy)
       return
     }
-    if (!path.prepare(connection))
+    if (!chain.prepare(connection))
       throw edgeError('service_unreachable', joinHostPort(service.host, service.port))
-    this.#respond(connection, entry.id)
+    this.#respond(connection, host.id)
     this.#release()
-    this.#startProxy(connection, path, this.#client.socket)
+    this.#startProxy(connection, chain, this.#client.socket)
     this.#client.socket.resume()
   }
 
   /** The client in the cluster speaks TLS, which ends here. */
-  #terminate({ service, pod }: ClusterConnection, path: RawPath, tlsPolicy: TlsPolicy): void {
+  #terminate({ service, pod }: ClusterConnection, chain: ForwardChain, tlsPolicy: TlsPolicy): void {
     const runtime = this.#runtime
     this.#client.terminate(tlsPolicy, (socket, info) => {
       this.#release()
@@ -152,31 +152,31 @@ export class BindingHandshake extends TimerEntry implements LiveConnection {
         tlsPolicy,
         info,
       })
-      path.passthroughTls = false
-      if (rejectionOf(runtime, connection, path, 'securedConnectionSteps') === undefined)
-        this.#startProxy(connection, path, socket)
+      chain.passthroughTls = false
+      if (rejectionOf(runtime, connection, chain, 'securedConnectionSteps') === undefined)
+        this.#startProxy(connection, chain, socket)
       else resetSocket(this.#client.transport, socket)
     })
   }
 
-  #startProxy(connection: ClusterConnection, path: RawPath, socket: ClusterClient['socket']): void {
+  #startProxy(connection: ClusterConnection, chain: ForwardChain, socket: ClusterClient['socket']): void {
     const runtime = this.#runtime
     TcpProxyConnection.start({
       runtime,
       socket,
       transport: this.#client.transport,
       connection,
-      path,
+      chain,
       initialBytes: undefined,
-      currentEntry() {
-        const entry = runtime.clusterServices.current(connection.service)
-        return entry?.kind === 'raw' ? entry : undefined
+      currentHost() {
+        const host = runtime.clusterServices.current(connection.service)
+        return host?.kind === 'tcp' ? host : undefined
       },
     })
   }
 
-  #respond({ service: { proto } }: ClusterConnection, entryId: string): void {
-    const endpointId = entryId.replace(/^tn_/, 'ep_')
+  #respond({ service: { proto } }: ClusterConnection, hostId: string): void {
+    const endpointId = hostId.replace(/^tn_/, 'ep_')
     this.#client.socket.write(writeResponse({ endpointId, proto }))
   }
 

@@ -3,50 +3,47 @@ import { MAX_ATTEMPTS, type UpstreamTarget } from '../contracts/backend.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import { type ConnectionStep, MAX_FORWARDS } from '../contracts/module.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
-import type { RawEntry } from '../contracts/table.ts'
+import type { TcpHost } from '../contracts/table.ts'
 import { clientInfoOf } from '../contracts/tunnels.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 
-/** The way of a raw connection: the entry that accepted it, then the internal endpoints that policies forward it to. */
-export class RawPath {
+/** The chain of a TCP connection: the host that accepted it, then the internal endpoints that policies forward it to. */
+export class ForwardChain {
   readonly #runtime: EdgeRuntime
-  readonly #entries: RawEntry[]
-  /** The TLS policy of the first entry when the connection was accepted. */
+  readonly #hosts: TcpHost[]
+  /** The TLS policy of the first host when the connection was accepted. */
   readonly tlsPolicyKey: string | undefined
   /** True while the client's TLS is not terminated. */
   passthroughTls: boolean
   /** Opened by a policy, which goes on with its next action where that fails. */
   #stream: ByteStream | undefined
 
-  constructor(runtime: EdgeRuntime, entry: RawEntry, passthroughTls: boolean) {
+  constructor(runtime: EdgeRuntime, host: TcpHost, passthroughTls: boolean) {
     this.#runtime = runtime
-    this.#entries = [entry]
-    this.tlsPolicyKey = entry.tlsPolicy?.key
+    this.#hosts = [host]
+    this.tlsPolicyKey = host.tlsPolicy?.key
     this.passthroughTls = passthroughTls
   }
 
-  /** The entry that accepted the connection. */
-  get first(): RawEntry {
-    return this.#entries[0]!
+  /** The host that accepted the connection. */
+  get first(): TcpHost {
+    return this.#hosts[0]!
   }
 
-  /** The entry whose upstream gets the connection. */
-  get last(): RawEntry {
-    return this.#entries.at(-1)!
+  /** The host whose upstream gets the connection. */
+  get last(): TcpHost {
+    return this.#hosts.at(-1)!
   }
 
-  /** Runs the steps of the last entry, before or after the handshake; returns why they reject the connection. */
+  /** Runs the steps of the last host, before or after the handshake; returns why they reject the connection. */
   admit(connection: ClientConnection, phase: 'connectionSteps' | 'securedConnectionSteps'): unknown {
     return this.#check(() => this.#run(this.last[phase], connection))
   }
 
   /** Whether a changed configuration still admits the connection, which `current` would accept now. */
-  revalidate(connection: ClientConnection, current: RawEntry): unknown {
+  revalidate(connection: ClientConnection, current: TcpHost): unknown {
     return this.#check(() => {
-      for (const { connectionSteps = [], securedConnectionSteps = [] } of [
-        current,
-        ...this.#entries.slice(1),
-      ])
+      for (const { connectionSteps = [], securedConnectionSteps = [] } of [current, ...this.#hosts.slice(1)])
         for (const step of [...connectionSteps, ...securedConnectionSteps]) step(connection)
     })
   }
@@ -79,18 +76,18 @@ export class RawPath {
   }
 
   /** Continues on an internal endpoint; returns why that cannot be reached. */
-  #forward(target: RawEntry, connection: ClientConnection): EdgeError | undefined {
-    if (this.#entries.length > MAX_FORWARDS) throw edgeError('too_many_forwards', String(MAX_FORWARDS))
+  #forward(target: TcpHost, connection: ClientConnection): EdgeError | undefined {
+    if (this.#hosts.length > MAX_FORWARDS) throw edgeError('too_many_forwards', String(MAX_FORWARDS))
     const terminates = target.tlsPolicy !== undefined
     if (terminates && !this.passthroughTls) throw edgeError('tls_terminated')
-    this.#entries.push(target)
+    this.#hosts.push(target)
     target.counters.connections++
     this.#run(target.connectionSteps, connection)
     // Its own policy has forwarded the connection, or it needs a handshake first.
     if (this.last !== target || terminates) return undefined
     this.#stream = this.#openLast(connection)
     if (this.#stream !== undefined) return undefined
-    this.#entries.pop()
+    this.#hosts.pop()
     return edgeError('internal_unreachable')
   }
 

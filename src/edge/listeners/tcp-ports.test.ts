@@ -103,7 +103,7 @@ test('a port that an edge chooses is not one that another server shares', async 
 
 test('closed connections are reported with their byte counts to the observer', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.pipe(socket))
-  const events: { entryId: string; bytesIn: number; bytesOut: number }[] = []
+  const events: { hostId: string; bytesIn: number; bytesOut: number }[] = []
   const observe = {
     wantsRequests: () => false,
     onRequest: () => {},
@@ -120,6 +120,6 @@ test('closed connections are reported with their byte counts to the observer', a
   await client.untilClosed()
   await eventually(() => events.length === 1, 'the connection is reported')
 
-  assert.equal(events[0]?.entryId, tunnel.id)
+  assert.equal(events[0]?.hostId, tunnel.id)
   assert.deepEqual([events[0]?.bytesIn, events[0]?.bytesOut], [5, 5])
 })

@@ -8,7 +8,7 @@ import { resetSocket } from '../../base/io/streams/reset.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { PublicPorts } from '../contracts/tunnels.ts'
 import { acceptClient } from './accept-client.ts'
-import { RawPath } from './forward-chain.ts'
+import { ForwardChain } from './forward-chain.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { rejectionOf, TcpProxyConnection } from './tcp-proxy.ts'
 
@@ -127,10 +127,10 @@ export class TcpPorts implements PublicPorts {
 
   #start(port: number, socket: Socket, ends: SocketEnds): void {
     const runtime = this.#runtime
-    const entry = runtime.table.tcp(port)
+    const host = runtime.table.tcp(port)
     const connection = new SocketConnection(ends, 'tcp', runtime, socket)
-    const path = entry && new RawPath(runtime, entry, false)
-    if (path === undefined || rejectionOf(runtime, connection, path) !== undefined) {
+    const chain = host && new ForwardChain(runtime, host, false)
+    if (chain === undefined || rejectionOf(runtime, connection, chain) !== undefined) {
       resetSocket(socket)
       return
     }
@@ -139,9 +139,9 @@ export class TcpPorts implements PublicPorts {
       socket,
       transport: socket,
       connection,
-      path,
+      chain,
       initialBytes: undefined,
-      currentEntry: () => runtime.table.tcp(port),
+      currentHost: () => runtime.table.tcp(port),
     })
     socket.resume()
   }

@@ -7,22 +7,22 @@ import type { ByteStream } from '../../base/io/streams/stream.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import { connectionLogs } from '../contracts/connection-logs.ts'
 import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
-import type { RawEntry } from '../contracts/table.ts'
+import type { TcpHost } from '../contracts/table.ts'
 import { EdgeError } from '../errors.ts'
-import type { RawPath } from './forward-chain.ts'
+import type { ForwardChain } from './forward-chain.ts'
 
-/** An admitted raw connection and the entries that serve it. */
+/** An admitted TCP connection and the hosts that serve it. */
 export interface TcpProxyOptions {
   readonly runtime: EdgeRuntime
   /** The TCP socket, or the TLS socket around it. */
   readonly socket: Duplex
   readonly transport: Socket
   readonly connection: ClientConnection
-  readonly path: RawPath
+  readonly chain: ForwardChain
   /** Bytes already read from the socket. */
   readonly initialBytes: Buffer | undefined
-  /** The entry that would serve a new connection now. */
-  currentEntry(): RawEntry | undefined
+  /** The host that would serve a new connection now. */
+  currentHost(): TcpHost | undefined
 }
 
 /**
@@ -32,15 +32,15 @@ export interface TcpProxyOptions {
 export function rejectionOf(
   runtime: EdgeRuntime,
   connection: ClientConnection,
-  path: RawPath,
+  chain: ForwardChain,
   phase: 'connectionSteps' | 'securedConnectionSteps' = 'connectionSteps',
 ): unknown {
-  const rejection = path.admit(connection, phase)
+  const rejection = chain.admit(connection, phase)
   if (rejection !== undefined)
     reportConnection(
       runtime,
       connection,
-      path.first,
+      chain.first,
       { bytesIn: 0, bytesOut: 0, error: undefined },
       rejection,
     )
@@ -62,17 +62,17 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
     runtime.connections.add(this)
     this.#pipe = new Pipe(stream, runtime.flushScheduler, (result) => this.#onClose(result))
     this.#pipe.attach({ socket, abort: () => resetSocket(transport, socket) }, options.initialBytes)
-    options.path.first.traffic.open.add(this.#pipe)
+    options.chain.first.traffic.open.add(this.#pipe)
     runtime.timers.set(this, runtime.limits.progress)
   }
 
   /** Opens a stream to a target, or resets the connection when none is available. */
   static start(options: TcpProxyOptions): void {
-    const { path, connection } = options
-    path.first.counters.connections++
-    path.first.traffic.connections++
-    options.runtime.traffic.countClient(path.first.traffic, connection)
-    const stream = path.open(connection)
+    const { chain, connection } = options
+    chain.first.counters.connections++
+    chain.first.traffic.connections++
+    options.runtime.traffic.countClient(chain.first.traffic, connection)
+    const stream = chain.open(connection)
     if (stream !== undefined) new TcpProxyConnection(options, stream)
     else resetSocket(options.transport, options.socket)
   }
@@ -86,10 +86,10 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
 
   /** An open connection must obey a changed configuration too. */
   revalidate(): void {
-    const { connection, path } = this.#options
-    const entry = this.#options.currentEntry()
-    this.#rejection = entry && path.revalidate(connection, entry)
-    if (entry === undefined || entry.tlsPolicy?.key !== path.tlsPolicyKey || this.#rejection !== undefined) {
+    const { connection, chain } = this.#options
+    const host = this.#options.currentHost()
+    this.#rejection = host && chain.revalidate(connection, host)
+    if (host === undefined || host.tlsPolicy?.key !== chain.tlsPolicyKey || this.#rejection !== undefined) {
       this.#pipe.abort(new Error('The configuration no longer admits this connection.'))
     }
   }
@@ -107,37 +107,37 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
   }
 
   #onClose(result: PipeResult): void {
-    const { runtime, connection, path } = this.#options
-    const entry = path.first
+    const { runtime, connection, chain } = this.#options
+    const host = chain.first
     runtime.connections.delete(this)
     runtime.timers.clear(this)
-    entry.traffic.open.delete(this.#pipe)
-    entry.traffic.bytesIn += result.bytesIn
-    entry.traffic.bytesOut += result.bytesOut
-    if (result.error !== undefined) entry.counters.errors++
-    reportConnection(runtime, connection, entry, result, this.#rejection)
+    host.traffic.open.delete(this.#pipe)
+    host.traffic.bytesIn += result.bytesIn
+    host.traffic.bytesOut += result.bytesOut
+    if (result.error !== undefined) host.counters.errors++
+    reportConnection(runtime, connection, host, result, this.#rejection)
   }
 }
 
 function reportConnection(
   runtime: EdgeRuntime,
   connection: ClientConnection,
-  entry: RawEntry,
+  host: TcpHost,
   result: PipeResult,
   rejection: unknown,
 ): void {
   const { observer } = runtime
-  if (observer?.wantsConnections(entry.accountId) !== true) return
+  if (observer?.wantsConnections(host.accountId) !== true) return
   try {
     observer.onConnection({
-      accountId: entry.accountId,
-      entryId: entry.id,
+      accountId: host.accountId,
+      hostId: host.id,
       connection,
       endedAt: runtime.clock.now(),
       bytesIn: result.bytesIn,
       bytesOut: result.bytesOut,
-      notes: buildNotes(entry, rejection),
-      logs: connectionLogs(connection, entry.accountId),
+      notes: buildNotes(host, rejection),
+      logs: connectionLogs(connection, host.accountId),
       errorCode: rejection instanceof EdgeError ? rejection.code : undefined,
     })
   } catch (err) {
@@ -146,8 +146,8 @@ function reportConnection(
   }
 }
 
-/** The decision of the entry's own IP restriction; empty when it has none, or when another step rejected. */
-function buildNotes({ restricted }: RawEntry, rejection: unknown): Record<string, string> {
+/** The decision of the host's own IP restriction; empty when it has none, or when another step rejected. */
+function buildNotes({ restricted }: TcpHost, rejection: unknown): Record<string, string> {
   if (rejection instanceof EdgeError && rejection.name === 'address_denied')
     return { 'ip_policy.decision': 'block' }
   return restricted && rejection === undefined ? { 'ip_policy.decision': 'allow' } : {}

@@ -7,13 +7,13 @@ import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
 import { resetSocket } from '../../base/io/streams/reset.ts'
 import type { TlsInfo } from '../contracts/connection.ts'
 import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
-import type { HttpEntry, RawEntry } from '../contracts/table.ts'
+import type { HttpHost, TcpHost } from '../contracts/table.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
 import { Http2ServerConnection } from '../http/http2-connection.ts'
 import { acceptClient } from './accept-client.ts'
 import { ClientHelloParser, UNRECOGNIZED_NAME } from './client-hello.ts'
-import { RawPath } from './forward-chain.ts'
+import { ForwardChain } from './forward-chain.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { rejectionOf, TcpProxyConnection } from './tcp-proxy.ts'
 import { type CertificateLookup, type OnSecure, type SharedTickets, TlsTerminator } from './tls-terminator.ts'
@@ -22,7 +22,7 @@ import { type CertificateLookup, type OnSecure, type SharedTickets, TlsTerminato
 export interface TlsListenerOptions {
   readonly certificates: CertificateLookup
   readonly tickets: SharedTickets | undefined
-  /** For names without an entry but with a certificate, so that the client gets an error page (decision 45). */
+  /** For names without a host but with a certificate, so that the client gets an error page (decision 45). */
   readonly defaultTlsPolicy: TlsPolicy
   readonly handshakeTimeout: number
   readonly connectionLimits: ConcurrencyLimits
@@ -168,18 +168,18 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       await this.#startBinding(serverName, bindingIngress)
       return
     }
-    const entry = runtime.table.tls(serverName)
-    if (entry?.kind === 'raw') {
-      await this.#startTcpProxy(serverName, entry)
+    const host = runtime.table.tls(serverName)
+    if (host?.kind === 'tcp') {
+      await this.#startTcpProxy(serverName, host)
       return
     }
-    const tlsPolicy = entry?.tlsPolicy ?? this.#options.defaultTlsPolicy
+    const tlsPolicy = host?.tlsPolicy ?? this.#options.defaultTlsPolicy
     await this.#findCertificate(tlsPolicy, serverName)
     if (this.#certificatePem === undefined) {
       this.#reject()
       return
     }
-    this.#terminate(tlsPolicy, (socket, info) => this.#startHttp(serverName, tlsPolicy, socket, info, entry))
+    this.#terminate(tlsPolicy, (socket, info) => this.#startHttp(serverName, tlsPolicy, socket, info, host))
   }
 
   async #findCertificate({ settings }: TlsPolicy, serverName: string): Promise<void> {
@@ -205,26 +205,26 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     )
   }
 
-  async #startTcpProxy(serverName: string, entry: RawEntry): Promise<void> {
+  async #startTcpProxy(serverName: string, host: TcpHost): Promise<void> {
     const runtime = this.#runtime
     const transport = this.#socket
-    const rawConnection = this.#createConnection('tls', transport, {
+    const tcpConnection = this.#createConnection('tls', transport, {
       serverName,
-      tlsPolicy: entry.tlsPolicy,
+      tlsPolicy: host.tlsPolicy,
       info: undefined,
     })
-    const path = new RawPath(runtime, entry, true)
-    if (rejectionOf(runtime, rawConnection, path) !== undefined) {
+    const chain = new ForwardChain(runtime, host, true)
+    if (rejectionOf(runtime, tcpConnection, chain) !== undefined) {
       resetSocket(transport)
       return
     }
     const options = {
       runtime,
       transport,
-      path,
-      currentEntry: () => findRawEntry(runtime, serverName),
+      chain,
+      currentHost: () => findTcpHost(runtime, serverName),
     } as const
-    const { tlsPolicy } = path.last
+    const { tlsPolicy } = chain.last
     if (tlsPolicy === undefined) {
       this.#release()
       transport.off('end', this.destroy)
@@ -232,7 +232,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       TcpProxyConnection.start({
         ...options,
         socket: transport,
-        connection: rawConnection,
+        connection: tcpConnection,
         initialBytes,
       })
       transport.resume()
@@ -241,8 +241,8 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     await this.#findCertificate(tlsPolicy, serverName)
     this.#terminate(tlsPolicy, (socket, info) => {
       const connection = this.#createConnection('tls', socket, { serverName, tlsPolicy, info })
-      path.passthroughTls = false
-      if (rejectionOf(runtime, connection, path, 'securedConnectionSteps') !== undefined) {
+      chain.passthroughTls = false
+      if (rejectionOf(runtime, connection, chain, 'securedConnectionSteps') !== undefined) {
         resetSocket(transport, socket)
         return
       }
@@ -260,12 +260,12 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     tlsPolicy: TlsPolicy,
     socket: TLSSocket,
     info: TlsInfo,
-    entry: HttpEntry | undefined,
+    host: HttpHost | undefined,
   ): void {
     const connection = this.#createConnection('https', socket, {
       serverName,
-      // A name without an entry has no policy to compare with.
-      tlsPolicy: entry === undefined ? this.#options.defaultTlsPolicy : tlsPolicy,
+      // A name without a host has no policy to compare with.
+      tlsPolicy: host === undefined ? this.#options.defaultTlsPolicy : tlsPolicy,
       info,
     })
     if (info.alpn === 'h2') new Http2ServerConnection(this.#runtime, socket, this.#socket, connection)
@@ -306,7 +306,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
   }
 }
 
-function findRawEntry(runtime: EdgeRuntime, serverName: string): RawEntry | undefined {
-  const entry = runtime.table.tls(serverName)
-  return entry?.kind === 'raw' ? entry : undefined
+function findTcpHost(runtime: EdgeRuntime, serverName: string): TcpHost | undefined {
+  const host = runtime.table.tls(serverName)
+  return host?.kind === 'tcp' ? host : undefined
 }

@@ -52,7 +52,7 @@ async function start(t: TestContext) {
     await outbound.close()
     await logins.close()
   })
-  const loginHost = { name: IDP, entry: logins.host }
+  const loginHost = { name: IDP, host: logins.host }
   const harness = await startHttpsEdge(t, echo, { dependencies: { logins, loginHost } })
   const { config, edgeId, routeId, sendRequest } = harness
   config.update(edgeId, { hostports: [`${HOST}:443`, `${OTHER}:443`] })

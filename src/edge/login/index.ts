@@ -18,7 +18,7 @@ import { Secret } from '../../base/values/secret.ts'
 import type { KeyedCertificate } from '../../certs/index.ts'
 import { samlUrls } from '../../resources/index.ts'
 import type { RequestStep } from '../contracts/module.ts'
-import type { HttpEntry } from '../contracts/table.ts'
+import type { HttpHost } from '../contracts/table.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import { edgeError } from '../errors.ts'
 import { ModuleConfigError } from '../modules/context.ts'
@@ -84,7 +84,7 @@ export interface LoginOptions {
 
 /** The login service with its host, where providers redirect visitors back to. */
 export interface LoginService extends Logins {
-  host(tlsPolicy: TlsPolicy): HttpEntry
+  host(tlsPolicy: TlsPolicy): HttpHost
   /** Applies revocations of this and other nodes. */
   applyRevocations(endings: readonly Revocation[]): void
   /** The last failed sign-ins at the routes and endpoints of an account, on all nodes; the latest first. */

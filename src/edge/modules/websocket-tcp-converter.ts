@@ -40,12 +40,12 @@ export const websocketTcpConverter = implementModule(WebsocketTcpConverter, {
 function createConverterPool(target: UpstreamTarget): Pool {
   return {
     connect(exchange) {
-      const { connection, entry } = exchange
+      const { connection, httpHost } = exchange
       const stream = target.open({
         clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
         serverAddress: joinHostPort(connection.localAddress, connection.localPort),
         proto: 'tcp',
-        via: prefixOf(entry!.id) === HttpsEdge.prefix ? 'https-edge' : 'endpoint',
+        via: prefixOf(httpHost!.id) === HttpsEdge.prefix ? 'https-edge' : 'endpoint',
         passthroughTls: false,
       })
       const converter = new ConverterConnection(exchange, stream)

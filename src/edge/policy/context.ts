@@ -1,7 +1,7 @@
 import type { Logger } from '../../base/process/log.ts'
 import type { EndpointSource } from '../../policy/index.ts'
 import type { RequestStep } from '../contracts/module.ts'
-import type { HttpRoute, RawEntry } from '../contracts/table.ts'
+import type { HttpRoute, TcpHost } from '../contracts/table.ts'
 import type { TlsSettings } from '../contracts/tls-policy.ts'
 import type { InternalAddress } from '../contracts/tunnels.ts'
 import type { ModuleContext } from '../modules/context.ts'
@@ -22,8 +22,8 @@ export interface PolicyContext extends ModuleContext {
   readSecret(vault: string, name: string): string | undefined
   /** The route of the account's internal endpoint that takes one request; undefined when none is online. */
   findInternal(address: InternalAddress): HttpRoute | undefined
-  /** The same for one raw connection. */
-  findInternalRaw(address: InternalAddress): RawEntry | undefined
+  /** The same for one TCP connection. */
+  findInternalTcp(address: InternalAddress): TcpHost | undefined
   /** Whether the account owns a name, and so all names below it, at this moment. */
   ownsDomain(name: string): boolean
   /** The tokens of identity providers that the policy reads. */

@@ -62,7 +62,7 @@ async function start(
     )
   }
   const { ca, lookup } = await createTestCertificates('adit.localhost', 'example')
-  const loginHost = { name: IDP, entry: logins.host }
+  const loginHost = { name: IDP, host: logins.host }
   const dependencies = { certificates: lookup, logins, loginHost }
   const { edge, tlsPort } = await startEdge(t, tunnels, {}, dependencies)
   const configurations = reserved.map(([domain, accountId]) => {

@@ -41,7 +41,7 @@ async function startEndpoint(
   })
   t.after(() => logins.close())
   const endpoint = await startPolicyEndpoint(t, JSON.stringify({ on_http_request: rules }), {
-    dependencies: { clock, log, logins, loginHost: { name: IDP, entry: logins.host } },
+    dependencies: { clock, log, logins, loginHost: { name: IDP, host: logins.host } },
   })
   const visit = (cookies: readonly string[], path = '/', version: HttpVersion = 'HTTP/1.1') =>
     endpoint.ask({ path, headers: { cookie: cookies.join('; ') } }, version)

@@ -1,7 +1,7 @@
 import type { ByteStream } from '../../base/io/streams/stream.ts'
 import type { HttpBackend, UpstreamTarget } from '../contracts/backend.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
-import { createCounters, type HttpEntry, type HttpRoute } from '../contracts/table.ts'
+import { createCounters, type HttpHost, type HttpRoute } from '../contracts/table.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import type { ClientInfo } from '../contracts/tunnels.ts'
 import { edgeError } from '../errors.ts'
@@ -17,12 +17,12 @@ export interface ApiUpstream {
 }
 
 /** A host of the platform itself that serves the management API. */
-export function createApiEntry(
+export function createApiHost(
   runtime: EdgeRuntime,
   tlsPolicy: TlsPolicy,
   name: string,
   api: ApiUpstream,
-): HttpEntry {
+): HttpHost {
   const target: UpstreamTarget = {
     name: 'management API',
     // Not shared: the API takes the address of its connection for the client's.

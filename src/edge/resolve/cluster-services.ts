@@ -4,7 +4,7 @@ import type { UpstreamTarget } from '../contracts/backend.ts'
 import type { ClusterService } from '../contracts/connection.ts'
 import type { ClusterServiceLookup } from '../contracts/runtime.ts'
 import type { OwnedRecord, Snapshot } from '../contracts/snapshot.ts'
-import type { HttpEntry, RawEntry } from '../contracts/table.ts'
+import type { HttpHost, TcpHost } from '../contracts/table.ts'
 import type { Tunnel, TunnelLookup } from '../contracts/tunnels.ts'
 
 /** Compiles the selectors of an operator: whether one of them is true for the endpoint of a tunnel. */
@@ -43,18 +43,18 @@ export class ClusterServices implements ClusterServiceLookup {
       : { id: operator.id, notAfter: Date.parse(notAfter) }
   }
 
-  current(service: ClusterService): HttpEntry | RawEntry | undefined {
+  current(service: ClusterService): HttpHost | TcpHost | undefined {
     return this.#select(service, 'current')
   }
 
-  next(service: ClusterService): HttpEntry | RawEntry | undefined {
+  next(service: ClusterService): HttpHost | TcpHost | undefined {
     return this.#select(service, 'next')
   }
 
   #select(
     { operatorId, proto, host, port }: ClusterService,
     which: 'current' | 'next',
-  ): HttpEntry | RawEntry | undefined {
+  ): HttpHost | TcpHost | undefined {
     const operator = this.#parts.snapshot.operators.get(operatorId)
     if (operator === undefined || !isEnabled(operator)) return undefined
     const { tunnels, endpoints } = this.#parts
@@ -69,8 +69,8 @@ export class ClusterServices implements ClusterServiceLookup {
     // Members that are not selected are skipped.
     for (let left = pool.length; left > 0 && !selected.includes(tunnel); left--) tunnel = next()
     const chosen = selected.includes(tunnel) ? tunnel : selected[0]!
-    const entry = proto === 'http' ? endpoints.http(chosen) : endpoints.raw(chosen)
-    return withoutTargets(entry, () =>
+    const compiled = proto === 'http' ? endpoints.http(chosen) : endpoints.tcp(chosen)
+    return withoutTargets(compiled, () =>
       tunnels
         .poolOf(chosen)
         .filter((member) => !selects(member))
@@ -89,19 +89,16 @@ export class ClusterServices implements ClusterServiceLookup {
 
 const isEnabled = ({ enabled_features }: Operator) => enabled_features.includes(FEATURE)
 
-/** The same entry, whose requests and connections never move on to these members of its pool. */
-function withoutTargets<E extends HttpEntry | RawEntry>(
-  entry: E,
-  excluded: () => readonly UpstreamTarget[],
-): E {
-  // The first target is the entry's own. Read for each retry, since the pool may have changed.
+/** The same host, whose requests and connections never move on to these members of its pool. */
+function withoutTargets<E extends HttpHost | TcpHost>(host: E, excluded: () => readonly UpstreamTarget[]): E {
+  // The first target is the host's own. Read for each retry, since the pool may have changed.
   const extend = (failed: readonly UpstreamTarget[]) =>
     failed.length === 0 ? failed : [...failed, ...excluded()]
-  if (entry.kind === 'raw') return { ...entry, backend: (failed) => entry.backend(extend(failed)) }
+  if (host.kind === 'tcp') return { ...host, backend: (failed) => host.backend(extend(failed)) }
   return {
-    ...entry,
+    ...host,
     routeFor(target) {
-      const route = entry.routeFor(target)
+      const route = host.routeFor(target)
       return { ...route, backend: (exchange, failed) => route.backend(exchange, extend(failed)) }
     },
   }

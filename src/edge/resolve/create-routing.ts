@@ -16,7 +16,7 @@ import { ScopedState } from '../compile/scoped-state.ts'
 import { DesiredPorts } from '../contracts/desired-ports.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
 import { Snapshot } from '../contracts/snapshot.ts'
-import type { HttpEntry, RoutingTable } from '../contracts/table.ts'
+import type { HttpHost, RoutingTable } from '../contracts/table.ts'
 import type { TlsPolicies } from '../contracts/tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../contracts/tunnels.ts'
 import { createErrorPageLookup, type FindErrorPage } from '../response/custom-error-page.ts'
@@ -37,7 +37,7 @@ export interface RoutingDependencies {
   /** Whether other processes are told what is counted here. */
   readonly sharesCounts: boolean
   readonly compileSelectors: CompileSelectors
-  readonly platformHosts: ReadonlyMap<string, HttpEntry>
+  readonly platformHosts: ReadonlyMap<string, HttpHost>
 }
 
 /** Creates the routing of all edges and endpoints. There are none until the store sends the configuration. */
@@ -71,9 +71,9 @@ export function createRouting(parts: RoutingDependencies): {
       const pool = tunnels.atInternal(accountId, address)
       return pool && endpoints.http(pool.next()).routeFor('/')
     },
-    raw(accountId, address) {
+    tcp(accountId, address) {
       const pool = tunnels.atInternal(accountId, address)
-      return pool && endpoints.raw(pool.next())
+      return pool && endpoints.tcp(pool.next())
     },
   }
   const compilerParts = {

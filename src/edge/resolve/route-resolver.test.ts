@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { NameIndex } from '../../base/values/name-index.ts'
 import type { CompiledEdge } from '../compile/edge.ts'
 import { CompiledEndpoints } from '../compile/endpoints.ts'
-import type { HttpEntry, RawEntry } from '../contracts/table.ts'
+import type { HttpHost, TcpHost } from '../contracts/table.ts'
 import { TlsPolicies } from '../contracts/tls-policy.ts'
 import { createDetachedRuntime } from '../detached-runtime.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
@@ -97,22 +97,22 @@ test('a redirect is made once for what it redirects to', () => {
   assert.equal(resolver.http('http', 'app.test'), resolver.http('http', 'app.test'))
 })
 
-const nameOf = (entry: HttpEntry | RawEntry | undefined) =>
-  entry === undefined ? '' : `${entry.kind === 'http' && entry.redirectToHttps ? '->' : ''}${entry.id}`
+const nameOf = (host: HttpHost | TcpHost | undefined) =>
+  host === undefined ? '' : `${host.kind === 'http' && host.redirectToHttps ? '->' : ''}${host.id}`
 
 function resolverOf(existing: Existing): RouteResolver {
-  const platformHosts = new Map<string, HttpEntry>()
+  const platformHosts = new Map<string, HttpHost>()
   const names = new NameIndex<CompiledEdge>()
-  const configured = new Map<string, HttpEntry | RawEntry>()
+  const configured = new Map<string, HttpHost | TcpHost>()
   const tunnels = new TestTunnels()
   const ports = new Map<number, CompiledEdge>()
   for (const id of existing) {
     const [kind = '', name = ''] = id.split(' ')
-    const entry = { kind: /^(?:tls|tcp)-/.test(kind) ? 'raw' : 'http', id, redirectToHttps: false } as never
-    if (kind === 'platform') platformHosts.set(name, entry)
-    else if (kind === 'tcp-edge') ports.set(Number(name), { entry } as unknown as CompiledEdge)
-    else if (kind.endsWith('-edge')) names.set(name, { entry } as unknown as CompiledEdge)
-    else if (kind.endsWith('-configuration')) configured.set(`${kind.split('-')[0]} ${name}`, entry)
+    const host = { kind: /^(?:tls|tcp)-/.test(kind) ? 'tcp' : 'http', id, redirectToHttps: false } as never
+    if (kind === 'platform') platformHosts.set(name, host)
+    else if (kind === 'tcp-edge') ports.set(Number(name), { host } as unknown as CompiledEdge)
+    else if (kind.endsWith('-edge')) names.set(name, { host } as unknown as CompiledEdge)
+    else if (kind.endsWith('-configuration')) configured.set(`${kind.split('-')[0]} ${name}`, host)
     else {
       const proto = kind as 'http' | 'https' | 'tls' | 'tcp'
       const tunnel = createLocalTunnel(1, { id, proto, hostport: `${name}:${PORT}` })
@@ -129,8 +129,8 @@ function resolverOf(existing: Existing): RouteResolver {
       routeWith: () => undefined,
     },
     configurations: {
-      http: (scheme, host) => configured.get(`${scheme} ${host}`) as HttpEntry | undefined,
-      tcp: (port) => configured.get(`tcp ${port}`) as RawEntry | undefined,
+      http: (scheme, host) => configured.get(`${scheme} ${host}`) as HttpHost | undefined,
+      tcp: (port) => configured.get(`tcp ${port}`) as TcpHost | undefined,
       route: () => undefined,
     },
     tunnels,

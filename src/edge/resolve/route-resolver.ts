@@ -2,13 +2,13 @@ import type { CompiledEdge } from '../compile/edge.ts'
 import type { EdgeTable } from '../compile/edge-table.ts'
 import type { EndpointConfigurations } from '../compile/endpoint-configurations.ts'
 import type { CompiledEndpoints } from '../compile/endpoints.ts'
-import type { HttpEntry, HttpRoute, RawEntry, RoutingTable } from '../contracts/table.ts'
+import type { HttpHost, HttpRoute, RoutingTable, TcpHost } from '../contracts/table.ts'
 import type { TunnelLookup, TunnelPool } from '../contracts/tunnels.ts'
 
 /** What hosts and ports are resolved among. */
 export interface ResolverSources {
   /** The platform's own hosts, which serve https. */
-  readonly platformHosts: ReadonlyMap<string, HttpEntry>
+  readonly platformHosts: ReadonlyMap<string, HttpHost>
   readonly edges: Pick<EdgeTable, 'named' | 'covering' | 'atPort' | 'routeWith'>
   readonly configurations: Pick<EndpointConfigurations, 'http' | 'tcp' | 'route'>
   readonly tunnels: Pick<TunnelLookup, 'atHost' | 'atPort'>
@@ -30,42 +30,42 @@ export interface ResolverSources {
  */
 export class RouteResolver implements RoutingTable {
   readonly #sources: ResolverSources
-  readonly #redirects = new WeakMap<HttpEntry, HttpEntry>()
+  readonly #redirects = new WeakMap<HttpHost, HttpHost>()
 
   constructor(sources: ResolverSources) {
     this.#sources = sources
   }
 
-  http(scheme: 'http' | 'https', host: string): HttpEntry | undefined {
+  http(scheme: 'http' | 'https', host: string): HttpHost | undefined {
     const platform = this.#sources.platformHosts.get(host)
     if (platform !== undefined) return scheme === 'https' ? platform : this.#redirect(platform)
     const edge = this.#edgeAt(scheme, host)
     if (edge === undefined) return this.#endpoint(scheme, host)
     // A TLS edge does not serve HTTP under its names.
-    if (edge.entry.kind !== 'http') return undefined
-    return scheme === 'https' ? edge.entry : this.#redirect(edge.entry)
+    if (edge.host.kind !== 'http') return undefined
+    return scheme === 'https' ? edge.host : this.#redirect(edge.host)
   }
 
-  tls(serverName: string): HttpEntry | RawEntry | undefined {
+  tls(serverName: string): HttpHost | TcpHost | undefined {
     const { platformHosts, configurations, tunnels, endpoints } = this.#sources
     const known =
       platformHosts.get(serverName) ??
-      this.#edgeAt('tls', serverName)?.entry ??
+      this.#edgeAt('tls', serverName)?.host ??
       configurations.http('https', serverName)
     if (known !== undefined) return known
     // Each request of the connection takes a turn of the pool, not the connection.
     const secure = tunnels.atHost('https', serverName)
     if (secure !== undefined) return endpoints.http(secure.current)
     const pool = tunnels.atHost('tls', serverName)
-    return pool && endpoints.raw(pool.next())
+    return pool && endpoints.tcp(pool.next())
   }
 
-  tcp(port: number): RawEntry | undefined {
+  tcp(port: number): TcpHost | undefined {
     const { edges, configurations, tunnels, endpoints } = this.#sources
-    const known = (edges.atPort(port)?.entry as RawEntry | undefined) ?? configurations.tcp(port)
+    const known = (edges.atPort(port)?.host as TcpHost | undefined) ?? configurations.tcp(port)
     if (known !== undefined) return known
     const pool = tunnels.atPort(port)
-    return pool && endpoints.raw(pool.next())
+    return pool && endpoints.tcp(pool.next())
   }
 
   /** Agents' endpoints have no routes; their configurations have one each. */
@@ -87,7 +87,7 @@ export class RouteResolver implements RoutingTable {
     return isMoreSpecific(pool, wildcard.domain) ? undefined : wildcard.value
   }
 
-  #endpoint(scheme: 'http' | 'https', host: string): HttpEntry | undefined {
+  #endpoint(scheme: 'http' | 'https', host: string): HttpHost | undefined {
     const { configurations, tunnels, endpoints } = this.#sources
     const configured = configurations.http(scheme, host)
     if (configured !== undefined) return configured
@@ -101,11 +101,11 @@ export class RouteResolver implements RoutingTable {
   }
 
   /** What plain HTTP requests get where only https is served. */
-  #redirect(entry: HttpEntry): HttpEntry {
-    let redirect = this.#redirects.get(entry)
+  #redirect(host: HttpHost): HttpHost {
+    let redirect = this.#redirects.get(host)
     if (redirect === undefined) {
-      redirect = { ...entry, tlsPolicy: undefined, redirectToHttps: true }
-      this.#redirects.set(entry, redirect)
+      redirect = { ...host, tlsPolicy: undefined, redirectToHttps: true }
+      this.#redirects.set(host, redirect)
     }
     return redirect
   }

@@ -59,7 +59,7 @@ test('a request is open until it is answered or the client disconnects', async (
   assert.equal(open(), 0)
 })
 
-test('the bytes of a raw connection are counted while it is open and after it has closed', async (t) => {
+test('the bytes of a TCP connection are counted while it is open and after it has closed', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.pipe(socket))
   const { edge, tunnels } = await startEdge(t)
   const port = await edge.ports.acquire()

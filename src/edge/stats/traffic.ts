@@ -11,20 +11,20 @@ export interface ByteCounter {
   readonly bytesOut: number
 }
 
-/** Traffic of one account since the start of the process. Entries hold it, so counting needs no look-up. */
+/** Traffic of one account since the start of the process. Hosts hold it, so counting needs no look-up. */
 export interface AccountTraffic {
   requests: number
   /** Requests that have ended, successfully or not. */
   finished: number
-  /** Raw connections: TCP, and TLS that carries no HTTP. */
+  /** TCP connections: those of TCP endpoints, and of TLS that carries no HTTP. */
   connections: number
-  /** Bytes of bodies, and of raw connections that have closed. */
+  /** Bytes of bodies, and of TCP connections that have closed. */
   bytesIn: number
   bytesOut: number
   /** Responses by the first digit of their status; index 0 is unused. */
   readonly statuses: [number, number, number, number, number, number]
   readonly responseTimes: ResponseTimes
-  /** Open raw connections, which count their own bytes. */
+  /** Open TCP connections, which count their own bytes. */
   readonly open: Set<ByteCounter>
   /** Connections of clients by the code of their country; behind a trusted proxy, requests. */
   readonly countries: Map<string, number>
@@ -63,7 +63,7 @@ export function createAccountTraffic(): AccountTraffic {
   }
 }
 
-/** The traffic of all accounts. Entries look up their account's once, when they are compiled. */
+/** The traffic of all accounts. Hosts look up their account's once, when they are compiled. */
 export class Traffic {
   readonly #byAccount = new Map<string, AccountTraffic>()
   readonly #ipData: IpData
@@ -117,7 +117,7 @@ export class Traffic {
       .sort((one, other) => other.connections - one.connections)
   }
 
-  /** Every account that has an entry, with its traffic. */
+  /** Every account that has a host, with its traffic. */
   accounts(): Iterable<readonly [string, AccountTraffic]> {
     return this.#byAccount
   }

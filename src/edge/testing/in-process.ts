@@ -57,9 +57,9 @@ export class InProcessEdge {
     })
     const resolve = resolver.http.bind(resolver)
     resolver.http = (scheme, host) => {
-      const entry = resolve(scheme, host)
-      if (entry !== undefined) this.routedRequests++
-      return entry
+      const httpHost = resolve(scheme, host)
+      if (httpHost !== undefined) this.routedRequests++
+      return httpHost
     }
     runtime.table = resolver
     this.#runtime = runtime

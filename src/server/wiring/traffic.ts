@@ -148,7 +148,7 @@ async function wireEdge(
     outbound,
     policyOutbound,
     ipData,
-    loginHost: { name: addresses.idpHost, entry: logins.host },
+    loginHost: { name: addresses.idpHost, host: logins.host },
     bindingIngress: { host: addresses.bindingIngressHost, compileSelectors: compileTunnelSelectors },
     windows,
     apiHosts: apiHosts(foundation),

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LoggedRequest, RequestLog } from './request-log.ts'
 
-function request(entryId: string, tunnelId = ''): LoggedRequest {
+function request(hostId: string, tunnelId = ''): LoggedRequest {
   return {
     accountId: 'ac_1',
-    entryId,
+    hostId,
     tunnelId,
     connection: { remoteAddress: '192.0.2.1' },
     startedAt: 1,
@@ -21,8 +21,8 @@ test('requests are requested only for watched accounts and passed to the listene
   const logged: string[] = []
   const wantedInitially = log.wantsRequests('ac_1')
 
-  const stopOne = log.watch('ac_1', 'tn_1', ({ entryId }) => logged.push(entryId))
-  const stopTwo = log.watch('ac_1', 'tn_2', ({ entryId }) => logged.push(entryId))
+  const stopOne = log.watch('ac_1', 'tn_1', ({ hostId }) => logged.push(hostId))
+  const stopTwo = log.watch('ac_1', 'tn_2', ({ hostId }) => logged.push(hostId))
   for (const id of ['tn_1', 'tn_2', 'tn_3']) log.onRequest(request(id))
   stopOne()
   stopOne()
@@ -45,7 +45,7 @@ test('a request at one worker is passed to the listener at another', () => {
   const [first, second, third] = logs as [RequestLog, RequestLog, RequestLog]
   const logged: string[] = []
   connect(first)
-  const stop = first.watch('ac_1', 'tn_1', ({ entryId }) => logged.push(entryId))
+  const stop = first.watch('ac_1', 'tn_1', ({ hostId }) => logged.push(hostId))
   // They start later.
   for (const log of [second, third]) {
     connect(log)
@@ -79,7 +79,7 @@ test('the watches of a worker that crashed are forgotten when it starts again', 
 test('a request of an edge is passed to the listener of the tunnel that served it', () => {
   const log = new RequestLog()
   const logged: string[] = []
-  log.watch('ac_1', 'tn_1', ({ entryId }) => logged.push(entryId))
+  log.watch('ac_1', 'tn_1', ({ hostId }) => logged.push(hostId))
   log.watch('ac_1', 'tn_2', () => logged.push('not meant'))
 
   log.onRequest(request('edghts_1', 'tn_1'))

@@ -2,7 +2,7 @@
 export interface LoggedRequest {
   readonly accountId: string
   /** The tunnel or edge. */
-  readonly entryId: string
+  readonly hostId: string
   /** The tunnel that served the request; empty when the edge responded itself. */
   readonly tunnelId: string
   readonly connection: { readonly remoteAddress: string }
@@ -105,16 +105,16 @@ export class RequestLog {
 }
 
 /** The tunnel whose log the request belongs to; a response of the edge for a tunnel's endpoint counts as the tunnel's. */
-export function loggedTunnelId({ tunnelId, entryId }: Pick<LoggedRequest, 'tunnelId' | 'entryId'>): string {
-  return tunnelId === '' ? entryId : tunnelId
+export function loggedTunnelId({ tunnelId, hostId }: Pick<LoggedRequest, 'tunnelId' | 'hostId'>): string {
+  return tunnelId === '' ? hostId : tunnelId
 }
 
 /** Without the other fields of the edge's event. */
 function toLoggedRequest(request: LoggedRequest): LoggedRequest {
-  const { accountId, entryId, tunnelId, connection, startedAt, endedAt, method, target, status } = request
+  const { accountId, hostId, tunnelId, connection, startedAt, endedAt, method, target, status } = request
   const { remoteAddress } = connection
   return {
-    ...{ accountId, entryId, tunnelId, connection: { remoteAddress } },
+    ...{ accountId, hostId, tunnelId, connection: { remoteAddress } },
     ...{ startedAt, endedAt, method, target, status },
   }
 }

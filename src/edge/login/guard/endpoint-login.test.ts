@@ -54,7 +54,7 @@ async function start(t: TestContext, first: ConnectOptions = {}) {
     store: forgetfulLoginStore,
   })
   const { ca, lookup } = await createTestCertificates('adit.localhost')
-  const loginHost = { name: IDP, entry: logins.host }
+  const loginHost = { name: IDP, host: logins.host }
   const { edge, tlsPort, port } = await startEdge(t, tunnels, {}, { certificates: lookup, logins, loginHost })
   const config = new TestConfiguration(edge, 'ac_one')
   const ask = (path: string, cookies: readonly string[] = [], host = HOST) =>

@@ -290,9 +290,9 @@ function digestSecret(secret: string): string {
 
 /** The standard callback path if the route contains it, otherwise the path of the requested page. */
 function selectCallbackPath(exchange: Exchange): string {
-  const { entry, route } = exchange
+  const { httpHost, route } = exchange
   try {
-    if (entry?.routeFor(CALLBACK_PATH) === route) return CALLBACK_PATH
+    if (httpHost?.routeFor(CALLBACK_PATH) === route) return CALLBACK_PATH
   } catch {
     // No route has it.
   }

@@ -4,7 +4,7 @@ import type { Exchange } from '../../contracts/exchange.ts'
 import { holdBody } from '../../contracts/held-body.ts'
 import type { RequestStep } from '../../contracts/module.ts'
 import type { EdgeRuntime } from '../../contracts/runtime.ts'
-import { createCounters, type HttpEntry, type HttpRoute } from '../../contracts/table.ts'
+import { createCounters, type HttpHost, type HttpRoute } from '../../contracts/table.ts'
 import type { TlsPolicy } from '../../contracts/tls-policy.ts'
 import { edgeError } from '../../errors.ts'
 import { type EdgeResponse, redirect } from '../../response/response.ts'
@@ -53,7 +53,7 @@ export function createLoginHost(options: {
   limit: CallbackLimit
   /** How long a visitor waits for the provider. */
   providerTimeoutMs: number
-}): HttpEntry {
+}): HttpHost {
   const { tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs } = options
   const route: HttpRoute = {
     id: 'login',
@@ -208,12 +208,12 @@ export function createLoginHost(options: {
     name: string,
     isWanted: (gate: Gate) => boolean,
   ): NamedGate | undefined {
-    const entry = table.http('https', name) ?? table.http('http', name)
-    const route = table.route(name) ?? entry?.routeFor('/')
+    const httpHost = table.http('https', name) ?? table.http('http', name)
+    const route = table.route(name) ?? httpHost?.routeFor('/')
     const gate = stepsOf(route)
       .map((step) => gates.get(step))
       .find((each) => each !== undefined && isWanted(each))
-    return gate && { gate, place: describePlace({ entry, route }, '') }
+    return gate && { gate, place: describePlace({ httpHost, route }, '') }
   }
 
   /** The gate that currently serves this origin and path, and where that is. */
@@ -222,12 +222,12 @@ export function createLoginHost(options: {
     const { host } = parseHostPort(authority) ?? {}
     if (host === undefined) return undefined
     try {
-      const entry = table.http(scheme === 'https' ? 'https' : 'http', host)
-      const route = entry?.routeFor(path)
+      const httpHost = table.http(scheme === 'https' ? 'https' : 'http', host)
+      const route = httpHost?.routeFor(path)
       const gate = stepsOf(route)
         .map((step) => gates.get(step))
         .find((each) => each !== undefined)
-      return gate && { gate, place: describePlace({ entry, route }, origin) }
+      return gate && { gate, place: describePlace({ httpHost, route }, origin) }
     } catch {
       // No route has this path.
       return undefined

@@ -24,7 +24,7 @@ async function start(t: TestContext) {
     store: forgetfulLoginStore,
     providerTimeoutMs: 1000,
   })
-  const loginHost = { name: IDP, entry: logins.host }
+  const loginHost = { name: IDP, host: logins.host }
   const { config, routeId, sendRequest } = await startHttpsEdge(t, echo, {
     dependencies: { logins, loginHost },
   })

@@ -77,10 +77,10 @@ function describeOrigin(exchange: Exchange, origin: string, locate: Locate): Ses
 
 /** The endpoint, or the edge and its route, at which a visitor signs in. */
 export function describePlace(
-  { entry, route }: Pick<Exchange, 'entry' | 'route'>,
+  { httpHost, route }: Pick<Exchange, 'httpHost' | 'route'>,
   origin: string,
 ): FailurePlace {
-  const id = entry?.id ?? ''
+  const id = httpHost?.id ?? ''
   const isEdge = id.startsWith('edghts_')
   return {
     public_url: origin,

@@ -17,7 +17,7 @@ import { ENDED, type Implementation } from '../implement.ts'
 import { errorResult } from './results.ts'
 
 export const forwardInternal: Implementation<'forward-internal'> = {
-  on_tcp_connect({ url: template, on_error }, { endpoint, findInternal, findInternalRaw }) {
+  on_tcp_connect({ url: template, on_error }, { endpoint, findInternal, findInternalTcp }) {
     const isHttp = HTTP_PROTOS.some((proto) => proto === endpoint.protocol)
     const addressOf = createParser(template, isHttp ? HTTP_PROTOS : RAW_PROTOS)
     const forward = (execution: ConnectionExecution, address: InternalAddress | undefined) => {
@@ -27,8 +27,8 @@ export const forwardInternal: Implementation<'forward-internal'> = {
         execution.requestTarget = address
         return undefined
       }
-      const entry = findInternalRaw(address)
-      return entry === undefined ? edgeError('internal_not_found') : execution.forward(entry)
+      const host = findInternalTcp(address)
+      return host === undefined ? edgeError('internal_not_found') : execution.forward(host)
     }
 
     return (execution) => {

@@ -265,7 +265,7 @@ function createContext(
     log: silentLog,
     readSecret,
     findInternal: () => undefined,
-    findInternalRaw: () => undefined,
+    findInternalTcp: () => undefined,
     ownsDomain: () => true,
     requiredTokens: [],
     signIns: [],

@@ -74,7 +74,7 @@ export async function startLoginPage(
     idpUrl: () => 'https://idp.adit.localhost',
     store: store,
   })
-  const loginHost = { name: IDP, entry: logins.host }
+  const loginHost = { name: IDP, host: logins.host }
   const harness = await startHttpsEdge(t, echo, {
     config: { tickMs: 20 },
     dependencies: { logins, loginHost },

@@ -50,7 +50,7 @@ export async function startOpenidPages(
   t.after(() => logins.close())
   const edge = await startHttpsEdge(t, echo, {
     config: { tickMs: 20 },
-    dependencies: { clock, logins, loginHost: { name: IDP, entry: logins.host } },
+    dependencies: { clock, logins, loginHost: { name: IDP, host: logins.host } },
   })
   const client = { client_id: 'app', client_secret: 'app-secret' }
   edge.config.update(edge.routeId, { oidc: { issuer, ...client, ...settings } })

@@ -32,7 +32,7 @@ export async function startSamlPage(
     store: { ...forgetfulLoginStore, consume: async (id) => used.size < used.add(id).size },
   })
   t.after(logins.close)
-  const loginHost = { name: IDP, entry: logins.host }
+  const loginHost = { name: IDP, host: logins.host }
   const harness = await startHttpsEdge(t, undefined, { dependencies: { logins, loginHost } })
   const { config, routeId, sendRequest } = harness
 
