@@ -488,7 +488,7 @@ test('every exported value is used by another file, and everything behind a fron
 
 /** The files that may ask a socket what it knows of its connection, each when the connection is made. */
 const SOCKET_READERS = [
-  'src/base/io/sockets/socket-ends.ts',
+  'src/base/io/sockets/socket-addresses.ts',
   'src/edge/listeners/tls-terminator.ts',
   // As a client, of a connection it has just made itself.
   'src/agent/commands/diagnose.ts',

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
-import { readEnds } from '../base/io/sockets/socket-ends.ts'
+import { readEnds } from '../base/io/sockets/socket-addresses.ts'
 import type { Logger } from '../base/process/log.ts'
 import { joinHostPort } from '../base/values/hostport.ts'
 

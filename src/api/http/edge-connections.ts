@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
-import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
+import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
 
 /** The host of the platform that a client of the edge came to: that of the API, of the dashboard, or the domain itself. */
 export type EdgeHost = 'api' | 'dashboard' | 'domain'

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
-import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
+import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
 
 /** Admits a connection and calls `onClient`, after its PROXY protocol header on a listener that requires one. */
 export function acceptClient(

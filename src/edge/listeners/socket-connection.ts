@@ -1,4 +1,4 @@
-import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
+import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
 import type { ByteCounts, ClientConnection, TlsInfo } from '../contracts/connection.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'

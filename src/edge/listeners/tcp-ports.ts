@@ -3,7 +3,7 @@ import { ConcurrencyLimiter, type ConcurrencyLimits } from '../../base/io/socket
 import { type Listen, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import { requireFreePort } from '../../base/io/sockets/require-free-port.ts'
-import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
+import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
 import { resetSocket } from '../../base/io/streams/reset.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { PublicPorts } from '../contracts/tunnels.ts'

@@ -1,7 +1,7 @@
 import { constants, hash, hkdfSync, type X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
-import { readEnds, type SocketEnds } from '../../base/io/sockets/socket-ends.ts'
+import { readEnds, type SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
 import type { Secret } from '../../base/values/secret.ts'
 import type { PeerCertificate, TlsInfo } from '../contracts/connection.ts'
 import { requiresClientCertificate, type TlsPolicy } from '../contracts/tls-policy.ts'

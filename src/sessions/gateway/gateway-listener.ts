@@ -4,7 +4,7 @@ import { stopListening } from '../../base/io/sockets/accept-pending.ts'
 import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
-import { readEnds, type SocketEnds } from '../../base/io/sockets/socket-ends.ts'
+import { readEnds, type SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
 import { fanOut } from '../../base/limits/fan-out.ts'
 import type { Logger } from '../../base/process/log.ts'
 

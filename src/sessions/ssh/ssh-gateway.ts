@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { WindowBudget } from '../../base/io/memory/window-budget.ts'
-import type { SocketEnds } from '../../base/io/sockets/socket-ends.ts'
+import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
 import { systemClock } from '../../base/values/clock.ts'
 import { AuthThrottle, type AuthThrottleSettings, SSH_AUTH_THROTTLE } from '../gateway/auth-throttle.ts'
 import {

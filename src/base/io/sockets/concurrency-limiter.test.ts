@@ -7,7 +7,7 @@ import { startTcp } from '../../../../test/support/local-server.ts'
 import { clientKey } from '../../values/client-key.ts'
 import { compileRules } from '../../values/ip-rules.ts'
 import { ConcurrencyLimiter } from './concurrency-limiter.ts'
-import type { SocketEnds } from './socket-ends.ts'
+import type { SocketEnds } from './socket-addresses.ts'
 
 /** Acquires slots for a client until none is left. Returns their number. */
 function acquireAll(limiter: ConcurrencyLimiter, ip: string): number {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { clientKey } from '../../values/client-key.ts'
-import { readEnds, type SocketEnds } from './socket-ends.ts'
+import { readEnds, type SocketEnds } from './socket-addresses.ts'
 
 /** The fraction of the slots that shared addresses leave to all others. */
 const RESERVED_FRACTION = 1 / 16

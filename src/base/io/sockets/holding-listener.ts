@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { stopListening } from './accept-pending.ts'
 import { ConcurrencyLimiter, type ConcurrencyLimits } from './concurrency-limiter.ts'
 import { type Listen, type ListenAddress, listen as openListener } from './listeners.ts'
-import { readEnds } from './socket-ends.ts'
+import { readEnds } from './socket-addresses.ts'
 
 const MAX_HELD = 2_000
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { type ProxyProtocolOptions, ProxyProtocolReader } from './proxy-protocol-reader.ts'
-import type { SocketEnds } from './socket-ends.ts'
+import type { SocketEnds } from './socket-addresses.ts'
 
 const HEADER = 'PROXY TCP4 192.0.2.7 203.0.113.1 8080 443\r\n'
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Logger } from '../../process/log.ts'
 import { ByteQueue } from '../streams/byte-queue.ts'
 import { parseProxyProtocol } from './proxy-protocol.ts'
-import { readEnds, type SocketEnds } from './socket-ends.ts'
+import { readEnds, type SocketEnds } from './socket-addresses.ts'
 
 /** A proxy sends its header at once; the specification asks for more than 3 s, for a lost packet. */
 const HEADER_TIMEOUT_MS = 5_000

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { canonicalAddress } from '../../values/cidr.ts'
-import type { SocketEnds } from './socket-ends.ts'
+import type { SocketEnds } from './socket-addresses.ts'
 
 /** The specification's limit of version 1, CRLF included. */
 const MAX_V1_BYTES = 107
