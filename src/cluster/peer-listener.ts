@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
-import { readEnds } from '../base/io/sockets/socket-addresses.ts'
+import { readAddresses } from '../base/io/sockets/socket-addresses.ts'
 import type { Logger } from '../base/process/log.ts'
 import { joinHostPort } from '../base/values/hostport.ts'
 
@@ -89,6 +89,6 @@ export class PeerListener {
 
 /** Where a connection comes from, the same for its TLS. A connection that is closed already has no such place, nor a use. */
 function sourceOf(socket: Socket): string {
-  const ends = readEnds(socket)
-  return ends === undefined ? '' : joinHostPort(ends.remoteAddress, ends.remotePort)
+  const addresses = readAddresses(socket)
+  return addresses === undefined ? '' : joinHostPort(addresses.remoteAddress, addresses.remotePort)
 }

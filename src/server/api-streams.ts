@@ -30,8 +30,8 @@ export class ApiStreams {
     if (this.local === undefined) throw new Error('The API is starting or stopping.')
     const [remoteAddress, remotePort] = splitAddress(clientAddress)
     const [localAddress, localPort] = splitAddress(serverAddress)
-    const ends = { remoteAddress, remotePort, localAddress, localPort }
-    return new SocketStream(this.local.connect({ host, ends }))
+    const addresses = { remoteAddress, remotePort, localAddress, localPort }
+    return new SocketStream(this.local.connect({ host, addresses }))
   }
 }
 

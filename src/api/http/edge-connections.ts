@@ -1,14 +1,14 @@
 import type { Server } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
-import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
+import type { SocketAddresses } from '../../base/io/sockets/socket-addresses.ts'
 
 /** The host of the platform that a client of the edge came to: that of the API, of the dashboard, or the domain itself. */
 export type EdgeHost = 'api' | 'dashboard' | 'domain'
 
-/** A client of the edge: the host it came to, and both ends of its connection. */
+/** A client of the edge: the host it came to, and the addresses of its connection. */
 export interface EdgeOrigin {
   readonly host: EdgeHost
-  readonly ends: SocketEnds
+  readonly addresses: SocketAddresses
 }
 
 /**
@@ -23,13 +23,13 @@ export class EdgeConnections {
     this.#server = server
   }
 
-  open({ host, ends }: EdgeOrigin): Duplex {
+  open({ host, addresses }: EdgeOrigin): Duplex {
     const [edgeSide, apiSide] = duplexPair()
     // A pair passes on only the end of a side, not that it was destroyed.
     edgeSide.once('close', () => apiSide.destroy())
     apiSide.once('close', () => edgeSide.destroy())
     apiSide.on('error', () => {})
-    const { remoteAddress, remotePort, localAddress, localPort } = ends
+    const { remoteAddress, remotePort, localAddress, localPort } = addresses
     const connection = Object.assign(apiSide, { remoteAddress, remotePort, localAddress, localPort })
     // The edge serves its hosts over TLS alone.
     this.#hosts.set(Object.assign(connection, { encrypted: true }), host)

@@ -13,14 +13,14 @@ export class ClusterConnection extends SocketConnection {
   /** `tls` is the client's own, inside that of its cluster. */
   constructor(
     { clock }: EdgeRuntime,
-    { ends, socket, startedAt }: ClusterClient,
+    { addresses, socket, startedAt }: ClusterClient,
     service: ClusterService,
     pod: PodSource | undefined,
     tls?: { readonly tlsPolicy: TlsPolicy; readonly info: TlsInfo },
   ) {
     const scheme: ClientConnection['scheme'] = service.proto
     // A forwarder passes on what its clients send, forged forwarding fields included, so it is never a trusted proxy.
-    super(ends, scheme, { clock, trustedProxies: undefined }, socket, tls, startedAt)
+    super(addresses, scheme, { clock, trustedProxies: undefined }, socket, tls, startedAt)
     this.service = service
     this.pod = pod
   }

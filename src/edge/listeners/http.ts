@@ -14,8 +14,8 @@ export function createHttpListener(
 ): Server {
   const limiter = new ConcurrencyLimiter(limits)
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-    acceptClient(socket, limiter, proxyProtocol, (ends) => {
-      const connection = new SocketConnection(ends, 'http', runtime, socket)
+    acceptClient(socket, limiter, proxyProtocol, (addresses) => {
+      const connection = new SocketConnection(addresses, 'http', runtime, socket)
       new Http1ServerConnection(runtime, socket, socket, connection)
       socket.resume()
     }),

@@ -1,4 +1,4 @@
-import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
+import type { SocketAddresses } from '../../base/io/sockets/socket-addresses.ts'
 import type { ByteCounts, ClientConnection, TlsInfo } from '../contracts/connection.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
@@ -30,7 +30,7 @@ export class SocketConnection implements ClientConnection {
   countedBy: ClientConnection['countedBy'] = undefined
 
   constructor(
-    ends: SocketEnds,
+    addresses: SocketAddresses,
     scheme: ClientConnection['scheme'],
     { trustedProxies, clock }: Pick<EdgeRuntime, 'trustedProxies' | 'clock'>,
     bytes: ByteCounts,
@@ -39,16 +39,16 @@ export class SocketConnection implements ClientConnection {
   ) {
     this.scheme = scheme
     this.startedAt = startedAt
-    this.remoteAddress = ends.remoteAddress
-    this.remotePort = ends.remotePort
-    this.localAddress = ends.localAddress
-    this.localPort = ends.localPort
+    this.remoteAddress = addresses.remoteAddress
+    this.remotePort = addresses.remotePort
+    this.localAddress = addresses.localAddress
+    this.localPort = addresses.localPort
     this.bytes = bytes
     this.serverName = tls?.serverName
     this.ja4 = tls?.ja4
     this.serverCertificatePem = tls?.serverCertificatePem
     this.tlsPolicy = tls?.tlsPolicy
     this.tls = tls?.info
-    this.isProxy = !ends.isProxyItself && trustedProxies?.isTrusted(ends.remoteAddress) === true
+    this.isProxy = !addresses.isProxyItself && trustedProxies?.isTrusted(addresses.remoteAddress) === true
   }
 }

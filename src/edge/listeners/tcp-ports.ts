@@ -3,7 +3,7 @@ import { ConcurrencyLimiter, type ConcurrencyLimits } from '../../base/io/socket
 import { type Listen, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
 import { requireFreePort } from '../../base/io/sockets/require-free-port.ts'
-import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
+import type { SocketAddresses } from '../../base/io/sockets/socket-addresses.ts'
 import { resetSocket } from '../../base/io/streams/reset.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
 import type { PublicPorts } from '../contracts/tunnels.ts'
@@ -114,7 +114,9 @@ export class TcpPorts implements PublicPorts {
     this.#releasedAt.delete(port)
     server.on('connection', (socket) => {
       socket.on('error', () => {})
-      acceptClient(socket, this.#limiter, this.#proxyProtocol, (ends) => this.#start(port, socket, ends))
+      acceptClient(socket, this.#limiter, this.#proxyProtocol, (addresses) =>
+        this.#start(port, socket, addresses),
+      )
     })
     try {
       const { host, reusePort = false, listen = openListener } = this.#range
@@ -125,10 +127,10 @@ export class TcpPorts implements PublicPorts {
     }
   }
 
-  #start(port: number, socket: Socket, ends: SocketEnds): void {
+  #start(port: number, socket: Socket, addresses: SocketAddresses): void {
     const runtime = this.#runtime
     const host = runtime.table.tcp(port)
-    const connection = new SocketConnection(ends, 'tcp', runtime, socket)
+    const connection = new SocketConnection(addresses, 'tcp', runtime, socket)
     const chain = host && new ForwardChain(runtime, host, false)
     if (chain === undefined || rejectionOf(runtime, connection, chain) !== undefined) {
       resetSocket(socket)

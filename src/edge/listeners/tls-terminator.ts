@@ -1,7 +1,7 @@
 import { constants, hash, hkdfSync, type X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
-import { readEnds, type SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
+import { readAddresses, type SocketAddresses } from '../../base/io/sockets/socket-addresses.ts'
 import type { Secret } from '../../base/values/secret.ts'
 import type { PeerCertificate, TlsInfo } from '../contracts/connection.ts'
 import { requiresClientCertificate, type TlsPolicy } from '../contracts/tls-policy.ts'
@@ -119,13 +119,13 @@ export class TlsTerminator {
 
   /** Takes over a paused socket whose first bytes were unshifted; calls `onSecure` when the handshake succeeds. */
   accept(transport: Socket, onSecure: OnSecure): void {
-    const ends = readEnds(transport)
-    if (ends === undefined) {
+    const addresses = readAddresses(transport)
+    if (addresses === undefined) {
       transport.destroy()
       return
     }
     this.#updateTicketKeys()
-    const key = socketKey(ends)
+    const key = socketKey(addresses)
     this.#pendingHandshakes.set(key, onSecure)
     transport.on('close', () => this.#pendingHandshakes.delete(key))
     // A client that leaves during the handshake will not return. The TLS socket takes this over from its transport.
@@ -143,9 +143,9 @@ export class TlsTerminator {
   }
 
   #takeCallback(socket: TLSSocket): OnSecure | undefined {
-    const ends = readEnds(socket)
-    if (ends === undefined) return undefined
-    const key = socketKey(ends)
+    const addresses = readAddresses(socket)
+    if (addresses === undefined) return undefined
+    const key = socketKey(addresses)
     const onSecure = this.#pendingHandshakes.get(key)
     this.#pendingHandshakes.delete(key)
     return onSecure
@@ -216,7 +216,7 @@ export class TlsTerminator {
 }
 
 /** Both addresses of a connection, which match the TLS socket with its transport. */
-function socketKey({ remoteAddress, remotePort, localAddress, localPort }: SocketEnds): string {
+function socketKey({ remoteAddress, remotePort, localAddress, localPort }: SocketAddresses): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
 }
 

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
 import { ConcurrencyLimiter, type ConcurrencyLimits } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
-import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
+import type { SocketAddresses } from '../../base/io/sockets/socket-addresses.ts'
 import { resetSocket } from '../../base/io/streams/reset.ts'
 import type { TlsInfo } from '../contracts/connection.ts'
 import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
@@ -42,7 +42,7 @@ export interface BindingIngress {
 export interface ClusterClient {
   readonly socket: TLSSocket
   readonly transport: Socket
-  readonly ends: SocketEnds
+  readonly addresses: SocketAddresses
   readonly startedAt: number
   readonly info: TlsInfo
   /** Terminates the TLS that a client in the cluster speaks inside that of its cluster. */
@@ -84,13 +84,13 @@ export function createTlsListener(runtime: EdgeRuntime, options: TlsListenerOpti
     isShared,
   })
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-    acceptClient(socket, limiter, options.proxyProtocol, (ends) => {
-      const releaseHandshake = handshakes.acquireForClient(ends.remoteAddress)
+    acceptClient(socket, limiter, options.proxyProtocol, (addresses) => {
+      const releaseHandshake = handshakes.acquireForClient(addresses.remoteAddress)
       if (releaseHandshake === undefined) {
         socket.destroy()
         return
       }
-      new PendingTlsConnection(runtime, socket, ends, releaseHandshake, options, terminatorFor)
+      new PendingTlsConnection(runtime, socket, addresses, releaseHandshake, options, terminatorFor)
       socket.resume()
     }),
   )
@@ -102,7 +102,7 @@ export function createTlsListener(runtime: EdgeRuntime, options: TlsListenerOpti
 class PendingTlsConnection extends TimerEntry implements LiveConnection {
   readonly #runtime: EdgeRuntime
   readonly #socket: Socket
-  readonly #ends: SocketEnds
+  readonly #addresses: SocketAddresses
   readonly #releaseHandshake: () => void
   readonly #options: TlsListenerOptions
   readonly #terminatorFor: (tlsPolicy: TlsPolicy) => TlsTerminator
@@ -114,7 +114,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
   constructor(
     runtime: EdgeRuntime,
     socket: Socket,
-    ends: SocketEnds,
+    addresses: SocketAddresses,
     releaseHandshake: () => void,
     options: TlsListenerOptions,
     terminatorFor: (tlsPolicy: TlsPolicy) => TlsTerminator,
@@ -122,7 +122,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     super()
     this.#runtime = runtime
     this.#socket = socket
-    this.#ends = ends
+    this.#addresses = addresses
     this.#releaseHandshake = releaseHandshake
     this.#options = options
     this.#terminatorFor = terminatorFor
@@ -197,7 +197,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       accept({
         socket,
         transport: this.#socket,
-        ends: this.#ends,
+        addresses: this.#addresses,
         startedAt: this.#startedAt,
         info,
         terminate: (inner, onSecure) => this.#terminatorFor(inner).accept(socket, onSecure),
@@ -280,7 +280,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     const { fingerprint: ja4 } = this.#helloParser
     const serverCertificatePem = tls.info && this.#certificatePem
     const details = { ...tls, ja4, serverCertificatePem }
-    return new SocketConnection(this.#ends, scheme, this.#runtime, socket, details, this.#startedAt)
+    return new SocketConnection(this.#addresses, scheme, this.#runtime, socket, details, this.#startedAt)
   }
 
   #terminate(tlsPolicy: TlsPolicy, onSecure: OnSecure): void {

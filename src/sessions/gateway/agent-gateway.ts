@@ -5,7 +5,7 @@ import type { BufferPool } from '../../base/io/memory/buffer-pool.ts'
 import { ByteBudgets, type ByteLimits } from '../../base/io/memory/byte-budget.ts'
 import { WindowBudget } from '../../base/io/memory/window-budget.ts'
 import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
-import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
+import type { SocketAddresses } from '../../base/io/sockets/socket-addresses.ts'
 import { clientKey } from '../../base/values/client-key.ts'
 import { systemClock } from '../../base/values/clock.ts'
 import { createLinkPool } from '../../protocol/index.ts'
@@ -93,8 +93,8 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const pendingHandshakes = new Set<TLSSocket>()
   const listener = new GatewayListener<AgentConnection>({ ...options, name: 'agent' }, limits, admit)
 
-  function admit(raw: Socket, ends: SocketEnds): void {
-    const ip = ends.remoteAddress
+  function admit(raw: Socket, addresses: SocketAddresses): void {
+    const ip = addresses.remoteAddress
     // Agents that share an address with a failing client must still get in, if slowly.
     const blocked = throttle.isBlocked(ip) && !authenticated.has(clientKey(ip))
     const release = blocked ? undefined : listener.acquire(ip)
@@ -111,7 +111,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     socket.once('secure', () => {
       clearTimeout(deadline)
       pendingHandshakes.delete(socket)
-      serve(socket, ends, release)
+      serve(socket, addresses, release)
     })
     socket.on('error', (error) => options.log.debug({ err: error, ip }, 'agent connection failed'))
     socket.once('close', () => {
@@ -123,7 +123,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
 
   function serve(
     socket: TLSSocket,
-    { remoteAddress: ip, localAddress: serverIp }: SocketEnds,
+    { remoteAddress: ip, localAddress: serverIp }: SocketAddresses,
     releaseSlot: () => void,
   ): void {
     const serverName = (socket as { servername?: string | false | null }).servername || undefined

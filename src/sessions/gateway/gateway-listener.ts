@@ -4,7 +4,7 @@ import { stopListening } from '../../base/io/sockets/accept-pending.ts'
 import { ConcurrencyLimiter } from '../../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, listen as openListener } from '../../base/io/sockets/listeners.ts'
 import type { ProxyProtocolReader } from '../../base/io/sockets/proxy-protocol-reader.ts'
-import { readEnds, type SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
+import { readAddresses, type SocketAddresses } from '../../base/io/sockets/socket-addresses.ts'
 import { fanOut } from '../../base/limits/fan-out.ts'
 import type { Logger } from '../../base/process/log.ts'
 
@@ -49,12 +49,12 @@ export class GatewayListener<C extends { end(reason: string): void }> {
   /** Connections that have not authenticated yet. */
   readonly unauthenticated: ConcurrencyLimiter
   readonly #server = createServer({ noDelay: true }, (socket) => this.accept(socket))
-  readonly #onClient: (socket: Socket, ends: SocketEnds) => void
+  readonly #onClient: (socket: Socket, addresses: SocketAddresses) => void
 
   constructor(
     options: GatewayOptions & { name: string },
     limits: UnauthenticatedLimits,
-    onClient: (socket: Socket, ends: SocketEnds) => void,
+    onClient: (socket: Socket, addresses: SocketAddresses) => void,
   ) {
     this.#options = options
     this.unauthenticated = new ConcurrencyLimiter({
@@ -95,12 +95,12 @@ export class GatewayListener<C extends { end(reason: string): void }> {
   accept(socket: Socket): void {
     const { proxyProtocol } = this.#options
     if (proxyProtocol !== undefined) {
-      proxyProtocol.read(socket, (ends) => this.#onClient(socket, ends))
+      proxyProtocol.read(socket, (addresses) => this.#onClient(socket, addresses))
       return
     }
-    const ends = readEnds(socket)
-    if (ends === undefined) socket.destroy()
-    else this.#onClient(socket, ends)
+    const addresses = readAddresses(socket)
+    if (addresses === undefined) socket.destroy()
+    else this.#onClient(socket, addresses)
   }
 
   #logError(err: unknown, message: string): void {

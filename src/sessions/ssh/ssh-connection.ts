@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { type Acl, compileAcl, type TunnelPrincipal } from '../../auth/index.ts'
 import type { WindowBudget } from '../../base/io/memory/window-budget.ts'
-import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
+import type { SocketAddresses } from '../../base/io/sockets/socket-addresses.ts'
 import { fanOut } from '../../base/limits/fan-out.ts'
 import { errorMessage } from '../../base/text/error-message.ts'
 import type { Clock } from '../../base/values/clock.ts'
@@ -119,7 +119,7 @@ export class SshConnection implements LiveSession {
 
   constructor(
     socket: Socket,
-    { remoteAddress: ip, localAddress }: SocketEnds,
+    { remoteAddress: ip, localAddress }: SocketAddresses,
     options: SshConnectionOptions,
   ) {
     this.id = newId('ts', options.clock.now())

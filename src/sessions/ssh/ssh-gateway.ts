@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { WindowBudget } from '../../base/io/memory/window-budget.ts'
-import type { SocketEnds } from '../../base/io/sockets/socket-addresses.ts'
+import type { SocketAddresses } from '../../base/io/sockets/socket-addresses.ts'
 import { systemClock } from '../../base/values/clock.ts'
 import { AuthThrottle, type AuthThrottleSettings, SSH_AUTH_THROTTLE } from '../gateway/auth-throttle.ts'
 import {
@@ -49,8 +49,8 @@ export function createSshGateway(options: SshGatewayOptions): Gateway {
   const listener = new GatewayListener<SshConnection>({ ...options, name: 'ssh' }, limits, admit)
   let ticker: NodeJS.Timeout | undefined
 
-  function admit(socket: Socket, ends: SocketEnds): void {
-    const ip = ends.remoteAddress
+  function admit(socket: Socket, addresses: SocketAddresses): void {
+    const ip = addresses.remoteAddress
     socket.on('error', () => {})
     const release = throttle.isBlocked(ip) ? undefined : listener.acquire(ip)
     if (release === undefined) {
@@ -58,7 +58,7 @@ export function createSshGateway(options: SshGatewayOptions): Gateway {
       return
     }
     const deadline = setTimeout(() => socket.destroy(), limits.loginTimeoutMs)
-    const connection = new SshConnection(socket, ends, {
+    const connection = new SshConnection(socket, addresses, {
       ...options,
       clock,
       windows,

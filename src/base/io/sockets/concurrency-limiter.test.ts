@@ -7,7 +7,7 @@ import { startTcp } from '../../../../test/support/local-server.ts'
 import { clientKey } from '../../values/client-key.ts'
 import { compileRules } from '../../values/ip-rules.ts'
 import { ConcurrencyLimiter } from './concurrency-limiter.ts'
-import type { SocketEnds } from './socket-addresses.ts'
+import type { SocketAddresses } from './socket-addresses.ts'
 
 /** Acquires slots for a client until none is left. Returns their number. */
 function acquireAll(limiter: ConcurrencyLimiter, ip: string): number {
@@ -99,7 +99,7 @@ test('released slots count as free for all, and a holder without slots is forgot
 
 test('a connection holds its slot until it closes, and one without a slot is closed', async (t) => {
   const limiter = new ConcurrencyLimiter({ total: 10, perHolder: 1 })
-  const admitted: (SocketEnds | undefined)[] = []
+  const admitted: (SocketAddresses | undefined)[] = []
   const sockets: Socket[] = []
   const port = await startTcp(t, (socket) => {
     sockets.push(socket.resume())
@@ -121,7 +121,7 @@ test('a connection holds its slot until it closes, and one without a slot is clo
   await eventually(() => admitted.length === 3)
 
   assert.deepEqual(
-    admitted.map((ends) => ends?.remoteAddress),
+    admitted.map((addresses) => addresses?.remoteAddress),
     ['127.0.0.1', undefined, '127.0.0.1'],
   )
   assert.equal(admitted[0]!.localPort, port)

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { clientKey } from '../../values/client-key.ts'
-import { readEnds, type SocketEnds } from './socket-addresses.ts'
+import { readAddresses, type SocketAddresses } from './socket-addresses.ts'
 
 /** The fraction of the slots that shared addresses leave to all others. */
 const RESERVED_FRACTION = 1 / 16
@@ -76,14 +76,14 @@ export class ConcurrencyLimiter {
    * Acquires a slot until the connection closes, and copies its addresses unless they are given. Closes the connection
    * when none is free.
    */
-  admit(socket: Socket, ends = readEnds(socket)): SocketEnds | undefined {
-    const release = ends && this.acquireForClient(ends.remoteAddress)
+  admit(socket: Socket, addresses = readAddresses(socket)): SocketAddresses | undefined {
+    const release = addresses && this.acquireForClient(addresses.remoteAddress)
     if (release === undefined) {
       socket.destroy()
       return undefined
     }
     socket.once('close', release)
-    return ends
+    return addresses
   }
 
   /** Acquires a slot until the connection closes; false when the limit is reached. */

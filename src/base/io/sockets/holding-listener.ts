@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { stopListening } from './accept-pending.ts'
 import { ConcurrencyLimiter, type ConcurrencyLimits } from './concurrency-limiter.ts'
 import { type Listen, type ListenAddress, listen as openListener } from './listeners.ts'
-import { readEnds } from './socket-addresses.ts'
+import { readAddresses } from './socket-addresses.ts'
 
 const MAX_HELD = 2_000
 
@@ -60,8 +60,8 @@ export class HoldingListener {
   }
 
   #hold(socket: Socket): void {
-    const ends = readEnds(socket)
-    const release = ends && this.#limiter.acquireForClient(ends.remoteAddress)
+    const addresses = readAddresses(socket)
+    const release = addresses && this.#limiter.acquireForClient(addresses.remoteAddress)
     if (release === undefined) {
       socket.destroy()
       return

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { type ProxyProtocolOptions, ProxyProtocolReader } from './proxy-protocol-reader.ts'
-import type { SocketEnds } from './socket-addresses.ts'
+import type { SocketAddresses } from './socket-addresses.ts'
 
 const HEADER = 'PROXY TCP4 192.0.2.7 203.0.113.1 8080 443\r\n'
 
@@ -18,10 +18,10 @@ async function startListener(t: TestContext, options: Partial<ProxyProtocolOptio
     log: { warn: (fields: object, message: string) => warnings.push({ fields, message }) } as never,
     ...options,
   })
-  const clients: { ends: SocketEnds; text: string; ended: boolean }[] = []
+  const clients: { addresses: SocketAddresses; text: string; ended: boolean }[] = []
   const server = createServer({ allowHalfOpen: true }, (socket) =>
-    reader.read(socket, (ends) => {
-      const client = { ends, text: '', ended: false }
+    reader.read(socket, (addresses) => {
+      const client = { addresses, text: '', ended: false }
       clients.push(client)
       socket.on('data', (chunk) => {
         client.text += chunk
@@ -57,7 +57,7 @@ test('the client of a connection is the one its header names, and the bytes afte
 
   assert.deepEqual(clients, [
     {
-      ends: {
+      addresses: {
         remoteAddress: '192.0.2.7',
         remotePort: 8080,
         localAddress: '203.0.113.1',
@@ -82,7 +82,7 @@ test('a header that arrives byte by byte is read, and nothing of the client is l
   await eventually(() => clients[0]?.ended, 'the bytes of the client')
 
   assert.equal(clients[0]?.text, 'PROXY ')
-  assert.equal(clients[0]?.ends.remoteAddress, '192.0.2.7')
+  assert.equal(clients[0]?.addresses.remoteAddress, '192.0.2.7')
 })
 
 test('a connection of the proxy itself keeps its own addresses and is marked', async (t) => {
@@ -92,8 +92,8 @@ test('a connection of the proxy itself keeps its own addresses and is marked', a
   socket.end('PROXY UNKNOWN\r\n')
   await eventually(() => clients[0]?.ended, 'the end of the connection')
 
-  assert.equal(clients[0]?.ends.remoteAddress, '127.0.0.1')
-  assert.equal(clients[0]?.ends.isProxyItself, true)
+  assert.equal(clients[0]?.addresses.remoteAddress, '127.0.0.1')
+  assert.equal(clients[0]?.addresses.isProxyItself, true)
 })
 
 test('a peer that is not a trusted proxy is rejected whatever it sends, and logged once', async (t) => {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Logger } from '../../process/log.ts'
 import { ByteQueue } from '../streams/byte-queue.ts'
 import { parseProxyProtocol } from './proxy-protocol.ts'
-import { readEnds, type SocketEnds } from './socket-addresses.ts'
+import { readAddresses, type SocketAddresses } from './socket-addresses.ts'
 
 /** A proxy sends its header at once; the specification asks for more than 3 s, for a lost packet. */
 const HEADER_TIMEOUT_MS = 5_000
@@ -36,15 +36,15 @@ export class ProxyProtocolReader {
    * Calls `onClient` with the addresses that the header names, or those of the socket when the proxy connects on its own
    * behalf. The socket is then paused, its next byte the client's first. Destroys the connection otherwise.
    */
-  read(socket: Socket, onClient: (ends: SocketEnds) => void): void {
+  read(socket: Socket, onClient: (addresses: SocketAddresses) => void): void {
     socket.on('error', () => {})
-    const ends = readEnds(socket)
-    if (ends === undefined || this.#pending.size >= this.#options.maxPending) {
+    const addresses = readAddresses(socket)
+    if (addresses === undefined || this.#pending.size >= this.#options.maxPending) {
       socket.destroy()
       return
     }
-    if (!this.#options.isTrusted(ends.remoteAddress)) {
-      this.#reject(socket, ends.remoteAddress, 'connection refused: the peer is not a trusted proxy')
+    if (!this.#options.isTrusted(addresses.remoteAddress)) {
+      this.#reject(socket, addresses.remoteAddress, 'connection refused: the peer is not a trusted proxy')
       return
     }
     const queue = new ByteQueue()
@@ -70,12 +70,12 @@ export class ProxyProtocolReader {
       }
       stop()
       if (header === 'invalid') {
-        this.#reject(socket, ends.remoteAddress, 'connection refused: no valid PROXY protocol header')
+        this.#reject(socket, addresses.remoteAddress, 'connection refused: no valid PROXY protocol header')
         return
       }
       socket.pause()
       if (header.length < bytes.length) socket.unshift(bytes.subarray(header.length))
-      onClient(header.ends ?? { ...ends, isProxyItself: true })
+      onClient(header.addresses ?? { ...addresses, isProxyItself: true })
     }
     socket.on('data', onData)
     socket.on('end', onEnd)

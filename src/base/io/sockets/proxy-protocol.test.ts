@@ -17,7 +17,7 @@ function version2(command: number, family: number, rest: Buffer, length = rest.l
 const text = (line: string) => Buffer.from(line, 'latin1')
 const IPV4 = Buffer.of(192, 0, 2, 7, 10, 0, 0, 1, 0x1f, 0x90, 0x01, 0xbb)
 const IPV6 = Buffer.from(`20010db8${'0'.repeat(23)}720010db8${'0'.repeat(23)}11f9001bb`, 'hex')
-const ends = (remoteAddress: string, localAddress: string) => ({
+const addresses = (remoteAddress: string, localAddress: string) => ({
   remoteAddress,
   remotePort: 8080,
   localAddress,
@@ -25,22 +25,22 @@ const ends = (remoteAddress: string, localAddress: string) => ({
 })
 
 const HEADERS: Record<string, [Buffer, unknown]> = {
-  'version 1, IPv4': [text('PROXY TCP4 192.0.2.7 10.0.0.1 8080 443\r\n'), ends('192.0.2.7', '10.0.0.1')],
+  'version 1, IPv4': [text('PROXY TCP4 192.0.2.7 10.0.0.1 8080 443\r\n'), addresses('192.0.2.7', '10.0.0.1')],
   'version 1, IPv6': [
     text('PROXY TCP6 2001:DB8:0::7 2001:db8::1 8080 443\r\n'),
-    ends('2001:db8::7', '2001:db8::1'),
+    addresses('2001:db8::7', '2001:db8::1'),
   ],
   'version 1, IPv4 in IPv6': [
     text('PROXY TCP6 ::ffff:192.0.2.7 ::ffff:a00:1 8080 443\r\n'),
-    ends('192.0.2.7', '10.0.0.1'),
+    addresses('192.0.2.7', '10.0.0.1'),
   ],
   'version 1, unknown': [text('PROXY UNKNOWN\r\n'), undefined],
   'version 1, unknown with addresses': [text(`PROXY UNKNOWN ${'f'.repeat(91)}\r\n`), undefined],
-  'version 2, IPv4': [version2(0x21, 0x11, IPV4), ends('192.0.2.7', '10.0.0.1')],
-  'version 2, IPv6': [version2(0x21, 0x21, IPV6), ends('2001:db8::7', '2001:db8::1')],
+  'version 2, IPv4': [version2(0x21, 0x11, IPV4), addresses('192.0.2.7', '10.0.0.1')],
+  'version 2, IPv6': [version2(0x21, 0x21, IPV6), addresses('2001:db8::7', '2001:db8::1')],
   'version 2 with TLVs': [
     version2(0x21, 0x11, Buffer.concat([IPV4, Buffer.of(4, 0, 2, 9, 9), Buffer.alloc(4000, 4)])),
-    ends('192.0.2.7', '10.0.0.1'),
+    addresses('192.0.2.7', '10.0.0.1'),
   ],
   'version 2, local': [version2(0x20, 0x00, Buffer.alloc(0)), undefined],
   'version 2, local with addresses': [version2(0x20, 0x11, IPV4), undefined],
@@ -55,7 +55,7 @@ for (const [name, [header, expected]] of Object.entries(HEADERS))
 
     const result = parseProxyProtocol(Buffer.concat([header, text('GET /')]))
 
-    assert.deepEqual(result, { length: header.length, ends: expected })
+    assert.deepEqual(result, { length: header.length, addresses: expected })
   })
 
 const INVALID: Record<string, Buffer> = {
@@ -101,11 +101,11 @@ test('20,000 mutated PROXY protocol headers are read alike whole and in parts, o
     if (typeof whole === 'string') continue
     assert.ok(whole.length <= bytes.length)
     // What was read can be written in its canonical form and read again.
-    if (whole.ends === undefined) continue
-    const { remoteAddress, remotePort, localAddress, localPort } = whole.ends
+    if (whole.addresses === undefined) continue
+    const { remoteAddress, remotePort, localAddress, localPort } = whole.addresses
     if (remoteAddress.includes(':') !== localAddress.includes(':')) continue
     const family = remoteAddress.includes(':') ? 'TCP6' : 'TCP4'
     const line = text(`PROXY ${family} ${remoteAddress} ${localAddress} ${remotePort} ${localPort}\r\n`)
-    assert.deepEqual(parseProxyProtocol(line), { length: line.length, ends: whole.ends })
+    assert.deepEqual(parseProxyProtocol(line), { length: line.length, addresses: whole.addresses })
   }
 })

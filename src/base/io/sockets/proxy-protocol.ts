@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { canonicalAddress } from '../../values/cidr.ts'
-import type { SocketEnds } from './socket-addresses.ts'
+import type { SocketAddresses } from './socket-addresses.ts'
 
 /** The specification's limit of version 1, CRLF included. */
 const MAX_V1_BYTES = 107
@@ -20,7 +20,7 @@ const FAMILIES_WITHOUT_ADDRESS = new Set([0x00, 0x31])
 export interface ProxyProtocolHeader {
   readonly length: number
   /** Undefined when the proxy connects on its own behalf or does not know the client: LOCAL and UNKNOWN. */
-  readonly ends: SocketEnds | undefined
+  readonly addresses: SocketAddresses | undefined
 }
 
 /**
@@ -47,7 +47,7 @@ function parseV1(bytes: Buffer): ProxyProtocolHeader | 'incomplete' | 'invalid' 
   const line = bytes.toString('latin1', 0, end)
   const length = end + 2
   // Whatever follows the word has to be ignored.
-  if (/^PROXY UNKNOWN(?: |$)/.test(line)) return { length, ends: undefined }
+  if (/^PROXY UNKNOWN(?: |$)/.test(line)) return { length, addresses: undefined }
   const match = V1_TCP.exec(line)
   if (match === null) return 'invalid'
   const [, family, remote = '', local = '', remotePort, localPort] = match
@@ -56,7 +56,7 @@ function parseV1(bytes: Buffer): ProxyProtocolHeader | 'incomplete' | 'invalid' 
   if (Number(remotePort) > 65_535 || Number(localPort) > 65_535) return 'invalid'
   return {
     length,
-    ends: {
+    addresses: {
       remoteAddress: canonicalAddress(remote)!,
       remotePort: Number(remotePort),
       localAddress: canonicalAddress(local)!,
@@ -74,13 +74,13 @@ function parseV2(bytes: Buffer): ProxyProtocolHeader | 'incomplete' | 'invalid' 
   if (length > MAX_V2_BYTES) return 'invalid'
   if (bytes.length < length) return 'incomplete'
   const family = bytes[13]!
-  if (command === LOCAL || FAMILIES_WITHOUT_ADDRESS.has(family)) return { length, ends: undefined }
+  if (command === LOCAL || FAMILIES_WITHOUT_ADDRESS.has(family)) return { length, addresses: undefined }
   const size = TCP_ADDRESS_BYTES[family]
   if (size === undefined || length < V2_FIXED_BYTES + 2 * size + 4) return 'invalid'
   const ports = V2_FIXED_BYTES + 2 * size
   return {
     length,
-    ends: {
+    addresses: {
       remoteAddress: readAddress(bytes, V2_FIXED_BYTES, size),
       remotePort: bytes.readUInt16BE(ports),
       localAddress: readAddress(bytes, V2_FIXED_BYTES + size, size),

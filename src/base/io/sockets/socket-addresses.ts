@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { plainAddress } from '../../values/ip-rules.ts'
 
 /** The addresses of both ends of a TCP connection. IPv4-mapped addresses are unmapped. */
-export interface SocketEnds {
+export interface SocketAddresses {
   readonly remoteAddress: string
   readonly remotePort: number
   readonly localAddress: string
@@ -15,7 +15,7 @@ export interface SocketEnds {
  * Copies the addresses of both ends of a socket. Call it when the socket is accepted: a closed socket has lost them.
  * Undefined when the peer reset the connection before it was accepted (decision 113).
  */
-export function readEnds(socket: Socket): SocketEnds | undefined {
+export function readAddresses(socket: Socket): SocketAddresses | undefined {
   const { remoteAddress, remotePort, localAddress, localPort } = socket
   if (remoteAddress === undefined || remotePort === undefined) return undefined
   if (localAddress === undefined || localPort === undefined) return undefined
