@@ -124,7 +124,7 @@ test('the end of the session at its home, and a revoked credential, end the leg 
   await eventuallyEqual(() => [nodes.home, nodes.other].map((node) => countLegs(node)), [0, 0])
 })
 
-test('when the home is lost, the legs elsewhere serve until the agent has moved', async (t) => {
+test('when the home is lost, the remote legs serve until the agent has moved', async (t) => {
   const nodes = await startNodes(t)
   const { first, second, bound } = await startAgent(t, nodes)
   const long = openStream(nodes.other)
@@ -150,7 +150,7 @@ test('when the home is lost, the legs elsewhere serve until the agent has moved'
   assert.equal(nodes.other.registry.sessionsOf('ac_1').length, 1)
 })
 
-test('when the home loses its only leg, its visitors are served over a leg elsewhere until the agent is back', async (t) => {
+test('when the home loses its only leg, its visitors are served over a remote leg until the agent is back', async (t) => {
   const nodes = await startNodes(t)
   const { first, second, bound } = await startAgent(t, nodes)
 
@@ -168,7 +168,7 @@ test('when the home loses its only leg, its visitors are served over a leg elsew
   assert.equal(nodes.home.registry.sessionsOf('ac_1').length, 1)
 })
 
-test('a session without a leg to its home ends with the last one elsewhere', async (t) => {
+test('a session without a leg to its home ends with its last remote one', async (t) => {
   const nodes = await startNodes(t)
   const { first, second } = await startAgent(t, nodes)
   first.session.destroy()

@@ -101,10 +101,10 @@ export class RemoteSession implements LiveSession {
 
   /** Whether the agent has legs to this node, or to others but the home. */
   get hasLegs(): boolean {
-    return (this.#legs?.all.length ?? 0) > 0 || this.#registry.hasLegsElsewhere(this)
+    return (this.#legs?.all.length ?? 0) > 0 || this.#registry.hasRemoteLegs(this)
   }
 
-  /** Opens a stream on a leg to this node; through the home when none answers, or on a leg elsewhere when that is lost. */
+  /** Opens a stream on a leg to this node; through the home when none answers, or on a remote leg when that is lost. */
   open(tunnel: LiveTunnel, client: ClientInfo): ByteStream {
     const link = this.#link
     if (link === undefined) return this.#registry.openOnLeg(this.legs, tunnel, client)
@@ -112,7 +112,7 @@ export class RemoteSession implements LiveSession {
     return this.#legs?.openOrDetour(tunnel, client, detour) ?? detour()
   }
 
-  onLegsElsewhere(): void {
+  onRemoteLegs(): void {
     this.#onLegsGone()
   }
 

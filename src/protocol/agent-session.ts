@@ -55,7 +55,7 @@ export interface AgentIdentity {
     readonly sessionId: string
     readonly number: number
     /** It has to end at another process than the session's home. */
-    readonly elsewhere?: boolean
+    readonly mustBeRemote?: boolean
   }
 }
 
@@ -317,7 +317,7 @@ function toAuthRequest(identity: AgentIdentity, times: HeartbeatTimes, maxWindow
       ...(identity.maxLegs !== undefined && { MaxLegs: identity.maxLegs }),
       ...(identity.readsNotes && { Notes: true }),
       ...(identity.leg && { AgentSessionID: identity.leg.sessionId, LegNumber: identity.leg.number }),
-      ...(identity.leg?.elsewhere && { Elsewhere: true }),
+      ...(identity.leg?.mustBeRemote && { Elsewhere: true }),
     },
   }
 }

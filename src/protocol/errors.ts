@@ -276,13 +276,13 @@ export const protocolErrors = {
   ),
   leg_at_home: defineError(
     undefined,
-    () => 'This leg has reached the home of its session, and has to end elsewhere. Dial again.',
+    () => 'This leg has reached the home of its session, and has to end at another process. Dial again.',
   ),
   too_many_legs: defineError(
     undefined,
     () => 'The agents of the account already have as many additional legs as the server allows.',
   ),
-  session_elsewhere: defineError(
+  session_at_other_node: defineError(
     undefined,
     () => 'This leg only carries streams: the session belongs to another node.',
   ),

@@ -319,11 +319,11 @@ export class ServerConnection {
       first,
       maxLegs: Math.min(legs, Extra?.MaxLegs ?? 1),
       isSpread: (Extra?.Workers ?? 1) > 1,
-      open: (number, failures, elsewhere) =>
+      open: (number, failures, mustBeRemote) =>
         this.#establish(this.#addresses.forLeg(first.location, number, failures), false, {
           sessionId,
           number,
-          elsewhere,
+          mustBeRemote,
         }),
       clock,
       log,

@@ -110,7 +110,7 @@ test('a session without any leg left is resumed as a whole, and closing the agen
   await eventuallyEqual(() => openLegs(gateway).length, 0)
 })
 
-const legsElsewhere = ({ auths }: TestGateway) =>
+const remoteLegs = ({ auths }: TestGateway) =>
   auths.filter(({ Extra }) => (Extra as Record<string, unknown>).Elsewhere === true).length
 
 test('of several workers, one leg reaches another than the first, however often it is dialled', async (t) => {
@@ -118,11 +118,11 @@ test('of several workers, one leg reaches another than the first, however often 
   gateway.attemptsAtHome = 5
   openStream(gateway.legs[0]!)
   await eventually(() => agent.connection.legs.length === 4)
-  assert.equal(legsElsewhere(gateway), 6)
+  assert.equal(remoteLegs(gateway), 6)
 
-  const elsewhere = agent.connection.legs.find(({ session }) => session.authResponse.Extra.Elsewhere)!
-  elsewhere.session.destroy()
-  await eventually(() => legsElsewhere(gateway) === 7 && agent.connection.legs.length === 4)
+  const remote = agent.connection.legs.find(({ session }) => session.authResponse.Extra.Elsewhere)!
+  remote.session.destroy()
+  await eventually(() => remoteLegs(gateway) === 7 && agent.connection.legs.length === 4)
 })
 
 test('where no connection reaches another worker, all legs end at the first', async (t) => {

@@ -44,8 +44,8 @@ export interface LeggedSessionOptions {
   readonly maxLegs: number
   /** Whether a connection to the home's address may reach another process. */
   readonly isSpread: boolean
-  /** Opens a leg; `failures` counts the attempts that failed so far. The home rejects one that has to end elsewhere. */
-  open(number: number, failures: number, elsewhere: boolean): Promise<AgentLeg>
+  /** Opens a leg; `failures` counts the attempts that failed so far. The home rejects one that has to end at another process. */
+  open(number: number, failures: number, mustBeRemote: boolean): Promise<AgentLeg>
   readonly clock: Clock
   readonly log: AgentLog
   /** The longest wait before a lost leg is dialled again. */
@@ -59,7 +59,7 @@ export interface LeggedSessionOptions {
  * The agent's session over one leg or several. It begins with one; the first stream opens the others, because an agent
  * without visitors needs none of them. One of them ends at another worker than the first, if the server has several, so
  * that the loss of one does not end all. A leg that is lost is dialled again. The session ends with its last leg to its
- * home, the node where it began; legs elsewhere go on serving until the node that they end at closes them.
+ * home, the node where it began; remote legs go on serving until the node that they end at closes them.
  */
 export class LeggedSession {
   readonly authResponse: AuthResponse
@@ -76,7 +76,7 @@ export class LeggedSession {
   /** Legs being opened, by their numbers; each aborts its wait. */
   readonly #opening = new Map<number, AbortController>()
   #desiredLegs = 1
-  /** The number of the leg being opened that has to end elsewhere. */
+  /** The number of the leg being opened that has to end at another process. */
   #seeking: number | undefined
   #closed = false
 
@@ -146,7 +146,7 @@ export class LeggedSession {
   }
 
   get #first(): AgentSession {
-    const leg = this.legs.find((leg) => !isElsewhere(leg)) ?? this.#options.first
+    const leg = this.legs.find((leg) => !isRemote(leg)) ?? this.#options.first
     return leg.session
   }
 
@@ -160,7 +160,7 @@ export class LeggedSession {
     const { clock, log, onChange } = this.#options
     if (clock.monotonic() - (this.#legs.get(leg) ?? 0) >= STABLE_LEG_MS) this.#backoff.reset()
     this.#legs.delete(leg)
-    if (this.legs.every(isElsewhere)) {
+    if (this.legs.every(isRemote)) {
       this.#stopOpening()
       this.#end(error)
     } else if (!this.#closed) {
@@ -184,7 +184,7 @@ export class LeggedSession {
     const missing: number[] = []
     for (let number = 0; numbers.size + missing.length < this.#desiredLegs; number++)
       if (!numbers.has(number)) missing.push(number)
-    if (this.#options.isSpread && !this.legs.some(isElsewhere)) this.#seeking ??= missing.at(-1)
+    if (this.#options.isSpread && !this.legs.some(isRemote)) this.#seeking ??= missing.at(-1)
     for (const number of missing) void this.#open(number, delayMs)
   }
 
@@ -219,6 +219,6 @@ export class LeggedSession {
   }
 }
 
-function isElsewhere({ session }: AgentLeg): boolean {
+function isRemote({ session }: AgentLeg): boolean {
   return session.authResponse.Extra?.Elsewhere === true
 }

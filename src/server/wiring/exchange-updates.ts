@@ -27,11 +27,11 @@ export function exchangeUpdates({
     }
   }, HOLDERS_INTERVAL_MS).unref()
   return (sender, update) => {
-    if ('holders' in update) limiters.get(update.holders.name)?.setElsewhere(sender, update.holders.counts)
+    if ('holders' in update) limiters.get(update.holders.name)?.setCountsOf(sender, update.holders.counts)
     else if ('started' in update) {
       requestLog.onWorkerStarted(sender)
       for (const limiter of limiters.values()) {
-        limiter.forgetElsewhere(sender)
+        limiter.forgetCountsOf(sender)
         limiter.share()
       }
     } else if ('requestLog' in update) requestLog.receive(sender, update.requestLog)

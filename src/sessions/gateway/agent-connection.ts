@@ -142,7 +142,7 @@ export class AgentConnection {
     if (type === StreamType.Auth) return this.#handleAuth(message)
     if (this.#joined === undefined) throw protocolError('not_authenticated')
     const { session } = this.#joined
-    if (!(session instanceof LiveAgentSession)) throw protocolError('session_elsewhere')
+    if (!(session instanceof LiveAgentSession)) throw protocolError('session_at_other_node')
     return session.serve(type, message)
   }
 

@@ -95,7 +95,7 @@ export class LiveAgentSession implements LiveSession {
   readonly #ended = Promise.withResolvers<void>()
   moving = false
   #probing: Promise<ProbeOutcome> | undefined
-  /** What ended the last leg to this process, while legs elsewhere serve. */
+  /** What ended the last leg to this process, while remote legs serve. */
   #lostBy: Error | undefined
 
   constructor(agent: AgentDescription, options: AgentSessionDependencies) {
@@ -181,9 +181,9 @@ export class LiveAgentSession implements LiveSession {
     else this.#options.registry.removeSession(this, 'lost', reason)
   }
 
-  onLegsElsewhere(): void {
+  onRemoteLegs(): void {
     const { registry } = this.#options
-    if (this.legs.all.length === 0 && !registry.hasLegsElsewhere(this))
+    if (this.legs.all.length === 0 && !registry.hasRemoteLegs(this))
       registry.removeSession(this, 'lost', this.#lostBy?.message)
   }
 
@@ -384,8 +384,8 @@ export class LiveAgentSession implements LiveSession {
     // An orderly end comes with GOAWAY. After anything else, and after a restart, the agent reclaims its names.
     const orderly = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
     const { registry } = this.#options
-    // Legs elsewhere serve all visitors until the agent has started its next session, which it does now.
-    if (!orderly && registry.has(this) && registry.hasLegsElsewhere(this)) {
+    // Remote legs serve all visitors until the agent has started its next session, which it does now.
+    if (!orderly && registry.has(this) && registry.hasRemoteLegs(this)) {
       this.#lostBy = error
       return
     }

@@ -182,22 +182,22 @@ export class Registry {
   /** A node reports the legs that a session has there. */
   reportLegs(node: string, sessionId: string, legs: readonly LegView[]): void {
     this.#reportedLegs.report(node, sessionId, legs)
-    this.#onReportedLegs(sessionId)
+    this.#onRemoteLegs(sessionId)
   }
 
   /** The link to the node is down. */
   forgetLegs(node: string): void {
-    for (const sessionId of this.#reportedLegs.forget(node)) this.#onReportedLegs(sessionId)
+    for (const sessionId of this.#reportedLegs.forget(node)) this.#onRemoteLegs(sessionId)
   }
 
   /** Whether the session has legs at other nodes. */
-  hasLegsElsewhere({ id }: LiveSession): boolean {
+  hasRemoteLegs({ id }: LiveSession): boolean {
     return this.#reportedLegs.nodesOf(id).length > 0
   }
 
-  /** Opens a stream on one of the legs that the session of the tunnel has here; on one elsewhere when there are none. */
+  /** Opens a stream on one of the legs that the session of the tunnel has here; on a remote one when there are none. */
   openOnLeg(legs: Legs, tunnel: LiveTunnel, client: ClientInfo): ByteStream {
-    const stream = legs.all.length === 0 ? this.#openElsewhere(tunnel, client) : undefined
+    const stream = legs.all.length === 0 ? this.#openOnRemoteLeg(tunnel, client) : undefined
     return stream ?? legs.open(tunnel, client)
   }
 
@@ -520,7 +520,7 @@ export class Registry {
     if (!remote) this.#notify(event)
   }
 
-  #openElsewhere(tunnel: LiveTunnel, client: ClientInfo): ByteStream | undefined {
+  #openOnRemoteLeg(tunnel: LiveTunnel, client: ClientInfo): ByteStream | undefined {
     for (const node of this.#reportedLegs.nodesOf(tunnel.sessionId)) {
       const stream = this.#peers?.openOnLeg(node, tunnel, client)
       if (stream !== undefined) return stream
@@ -528,11 +528,11 @@ export class Registry {
     return undefined
   }
 
-  #onReportedLegs(sessionId: string): void {
+  #onRemoteLegs(sessionId: string): void {
     const session = this.#sessions.get(sessionId)
     if (session === undefined) return
     this.#countChange(session.accountId)
-    session.onLegsElsewhere?.()
+    session.onRemoteLegs?.()
   }
 
   #countChange(accountId: string): void {

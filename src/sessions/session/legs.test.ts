@@ -290,15 +290,15 @@ test('only the agent itself can add a leg to its session', async (t) => {
   assert.equal(platform.registry.session('ac_1', leg.sessionId)!.legs!.all.length, 1)
 })
 
-test('the home rejects a leg that has to end elsewhere', async (t) => {
+test('the home rejects a leg that has to end at another process', async (t) => {
   const platform = await startPlatform(t)
   const agent = await startAgent(t, platform, 1)
   const { ClientId: clientId, Extra } = agent.legs[0]!.authResponse
-  const leg = { sessionId: Extra.AgentSessionID, number: 1, elsewhere: true }
+  const leg = { sessionId: Extra.AgentSessionID, number: 1, mustBeRemote: true }
 
   await assert.rejects(
     platform.agent(t, { identity: agentIdentity({ clientId, cookie: Extra.Cookie, leg }) }),
-    /has to end elsewhere/,
+    /has to end at another process/,
   )
   assert.equal(platform.registry.session('ac_1', leg.sessionId)!.legs!.all.length, 1)
 })

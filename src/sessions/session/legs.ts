@@ -37,7 +37,7 @@ const STREAMS_PER_SHORT_LEG = 64
 export interface LegsOptions {
   readonly clock: Clock
   readonly times?: Partial<LegTimes> | undefined
-  /** The legs that stay open without a stream: one at the session's home, none elsewhere. */
+  /** The legs that stay open without a stream: one at the session's home, none at others. */
   readonly minLegs: 0 | 1
   /** A leg was added or removed. */
   onChange(): void

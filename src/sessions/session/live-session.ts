@@ -49,7 +49,7 @@ export interface LiveSession {
   /** The agent's connections to this process; absent for SSH clients. */
   readonly legs?: Legs
   /** The legs that it has at other processes have changed. */
-  onLegsElsewhere?(): void
+  onRemoteLegs?(): void
   /** Sends the reason to the agent and closes its connections. */
   end(reason: string): void
   /** True once its agent was asked to start its next session elsewhere: it serves until that one has its tunnels. */

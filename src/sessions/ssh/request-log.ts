@@ -33,7 +33,7 @@ type RequestListener = (request: LoggedRequest) => void
 export class RequestLog {
   readonly #byTunnel = new Map<string, { readonly accountId: string; readonly listener: RequestListener }>()
   /** Tunnels that other workers watch, with the account and the number of the worker. */
-  readonly #elsewhere = new Map<string, { readonly accountId: string; readonly worker: number }>()
+  readonly #remoteWatchers = new Map<string, { readonly accountId: string; readonly worker: number }>()
   #tell: (update: RequestLogUpdate) => void = () => {}
   readonly #watched = new Map<string, number>()
 
@@ -63,14 +63,15 @@ export class RequestLog {
     else if ('watched' in update) {
       const { accountId, tunnelId } = update.watched
       this.#forget(tunnelId)
-      this.#elsewhere.set(tunnelId, { accountId, worker })
+      this.#remoteWatchers.set(tunnelId, { accountId, worker })
       this.#count(accountId, 1)
     } else this.#forget(update.unwatched.tunnelId)
   }
 
   /** A worker has started, perhaps in place of one that crashed: it does not know what is watched. */
   onWorkerStarted(worker: number): void {
-    for (const [tunnelId, watched] of this.#elsewhere) if (watched.worker === worker) this.#forget(tunnelId)
+    for (const [tunnelId, watched] of this.#remoteWatchers)
+      if (watched.worker === worker) this.#forget(tunnelId)
     for (const [tunnelId, { accountId }] of this.#byTunnel) this.#tell({ watched: { accountId, tunnelId } })
   }
 
@@ -81,7 +82,7 @@ export class RequestLog {
   onRequest(request: LoggedRequest): void {
     const id = loggedTunnelId(request)
     this.#byTunnel.get(id)?.listener(request)
-    if (this.#elsewhere.has(id)) this.#tell({ request: toLoggedRequest(request) })
+    if (this.#remoteWatchers.has(id)) this.#tell({ request: toLoggedRequest(request) })
   }
 
   wantsConnections(): boolean {
@@ -91,9 +92,9 @@ export class RequestLog {
   onConnection(): void {}
 
   #forget(tunnelId: string): void {
-    const watched = this.#elsewhere.get(tunnelId)
+    const watched = this.#remoteWatchers.get(tunnelId)
     if (watched === undefined) return
-    this.#elsewhere.delete(tunnelId)
+    this.#remoteWatchers.delete(tunnelId)
     this.#count(watched.accountId, -1)
   }
 

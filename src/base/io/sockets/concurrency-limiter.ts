@@ -29,7 +29,7 @@ export class ConcurrencyLimiter {
   readonly #limits: ConcurrencyLimits
   readonly #counts = new Map<string, number>()
   /** The slots that holders have in other processes, by the number of the process. */
-  readonly #elsewhere = new Map<number, Map<string, number>>()
+  readonly #otherProcesses = new Map<number, Map<string, number>>()
   /** Holders whose count has changed and is not told yet; undefined where there are no other processes. */
   #changed: Set<string> | undefined
   #sum = 0
@@ -53,9 +53,9 @@ export class ConcurrencyLimiter {
   }
 
   /** Takes what another process tells: its slots count for the limit of a holder. */
-  setElsewhere(process: number, changes: readonly HolderCount[]): void {
-    const counts = this.#elsewhere.get(process) ?? new Map<string, number>()
-    this.#elsewhere.set(process, counts)
+  setCountsOf(process: number, changes: readonly HolderCount[]): void {
+    const counts = this.#otherProcesses.get(process) ?? new Map<string, number>()
+    this.#otherProcesses.set(process, counts)
     for (const [holder, count] of changes) {
       if (count === 0) counts.delete(holder)
       else counts.set(holder, count)
@@ -63,13 +63,13 @@ export class ConcurrencyLimiter {
   }
 
   /** Forgets what a process has told that has ended. */
-  forgetElsewhere(process: number): void {
-    this.#elsewhere.delete(process)
+  forgetCountsOf(process: number): void {
+    this.#otherProcesses.delete(process)
   }
 
   /** Whether the holder has at least one slot, here or in another process. */
   has(holder: string): boolean {
-    return this.#counts.has(holder) || this.#countElsewhere(holder) > 0
+    return this.#counts.has(holder) || this.#countInOthers(holder) > 0
   }
 
   /**
@@ -122,12 +122,12 @@ export class ConcurrencyLimiter {
     const free = total - this.#sum
     if (isShared) return free > total * RESERVED_FRACTION
     const share = free * (1 / freeFraction - 1)
-    return count < share && count + this.#countElsewhere(holder) < perHolder
+    return count < share && count + this.#countInOthers(holder) < perHolder
   }
 
-  #countElsewhere(holder: string): number {
+  #countInOthers(holder: string): number {
     let sum = 0
-    for (const counts of this.#elsewhere.values()) sum += counts.get(holder) ?? 0
+    for (const counts of this.#otherProcesses.values()) sum += counts.get(holder) ?? 0
     return sum
   }
 }
