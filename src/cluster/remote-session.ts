@@ -108,8 +108,8 @@ export class RemoteSession implements LiveSession {
   open(tunnel: LiveTunnel, client: ClientInfo): ByteStream {
     const link = this.#link
     if (link === undefined) return this.#registry.openOnLeg(this.legs, tunnel, client)
-    const detour = () => link.open(tunnel.id, client)
-    return this.#legs?.openOrDetour(tunnel, client, detour) ?? detour()
+    const relay = () => link.open(tunnel.id, client)
+    return this.#legs?.openOrRelay(tunnel, client, relay) ?? relay()
   }
 
   onRemoteLegs(): void {

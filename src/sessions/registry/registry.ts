@@ -9,7 +9,7 @@ import type { Legs, LegView } from '../session/legs.ts'
 import type { LiveEvent } from '../session/live-event.ts'
 import type { LiveSession } from '../session/live-session.ts'
 import { LiveTunnel, type TunnelPatch, type TunnelSpec } from '../session/live-tunnel.ts'
-import { ReportedLegs } from '../session/remote-legs.ts'
+import { RemoteLegs } from '../session/remote-legs.ts'
 import { canPool, isStale, isSuccessor, outranks } from '../session/succession.ts'
 import type { ClientInfo, LabelAddress, PublicPorts, Tunnel, TunnelAddress } from '../tunnel.ts'
 import { type BindingKey, bindingKey } from './binding-table.ts'
@@ -89,7 +89,7 @@ export class Registry {
   readonly #revisions = new Map<string, number>()
   readonly #tunnels = new Map<LiveSession, Map<string, LiveTunnel>>()
   readonly directory: TunnelDirectory
-  readonly #reportedLegs = new ReportedLegs()
+  readonly #remoteLegs = new RemoteLegs()
   readonly #subscribers: ((event: LiveEvent) => void)[] = []
   #peers: RegistryPeers | undefined
   readonly #gracePeriods = new Map<BindingKey, GracePeriod>()
@@ -175,24 +175,24 @@ export class Registry {
 
   /** The connections of the session to all nodes, oldest first; none for SSH clients. */
   legsOf(session: LiveSession): readonly LegView[] {
-    const legs = [...(session.legs?.all ?? []), ...this.#reportedLegs.legsOf(session.id)]
+    const legs = [...(session.legs?.all ?? []), ...this.#remoteLegs.legsOf(session.id)]
     return legs.sort((a, b) => a.startedAt - b.startedAt)
   }
 
   /** A node reports the legs that a session has there. */
   reportLegs(node: string, sessionId: string, legs: readonly LegView[]): void {
-    this.#reportedLegs.report(node, sessionId, legs)
+    this.#remoteLegs.report(node, sessionId, legs)
     this.#onRemoteLegs(sessionId)
   }
 
   /** The link to the node is down. */
   forgetLegs(node: string): void {
-    for (const sessionId of this.#reportedLegs.forget(node)) this.#onRemoteLegs(sessionId)
+    for (const sessionId of this.#remoteLegs.forget(node)) this.#onRemoteLegs(sessionId)
   }
 
   /** Whether the session has legs at other nodes. */
   hasRemoteLegs({ id }: LiveSession): boolean {
-    return this.#reportedLegs.nodesOf(id).length > 0
+    return this.#remoteLegs.nodesOf(id).length > 0
   }
 
   /** Opens a stream on one of the legs that the session of the tunnel has here; on a remote one when there are none. */
@@ -521,7 +521,7 @@ export class Registry {
   }
 
   #openOnRemoteLeg(tunnel: LiveTunnel, client: ClientInfo): ByteStream | undefined {
-    for (const node of this.#reportedLegs.nodesOf(tunnel.sessionId)) {
+    for (const node of this.#remoteLegs.nodesOf(tunnel.sessionId)) {
       const stream = this.#peers?.openOnLeg(node, tunnel, client)
       if (stream !== undefined) return stream
     }

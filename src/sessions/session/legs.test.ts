@@ -187,7 +187,7 @@ test('a stream waits a moment for a leg that was silent', async (t) => {
   const { legs } = platform.registry.sessionsOf('ac_1')[0]!
   const [tunnel] = platform.registry.tunnelsOf('ac_1')
 
-  legs!.openOrDetour(tunnel!, CLIENT, () => assert.fail('a detour'))
+  legs!.openOrRelay(tunnel!, CLIENT, () => assert.fail('a relay'))
 
   assert.equal(legs!.all[0]!.suspect, true)
   await eventuallyEqual(() => countsOf(agent), [1])
@@ -200,11 +200,11 @@ test('a stream does not wait for a leg that is far away, and is outdated once th
   const { legs } = platform.registry.sessionsOf('ac_1')[0]!
   const [tunnel] = platform.registry.tunnelsOf('ac_1')
   const before = tunnel!.pathRevision
-  const detour = new DetourStream()
+  const relay = new RelayStream()
 
   assert.equal(
-    legs!.openOrDetour(tunnel!, CLIENT, () => detour),
-    detour,
+    legs!.openOrRelay(tunnel!, CLIENT, () => relay),
+    relay,
   )
 
   await eventually(() => tunnel!.pathRevision > before)
@@ -212,24 +212,24 @@ test('a stream does not wait for a leg that is far away, and is outdated once th
   assert.deepEqual(countsOf(agent), [0])
 })
 
-test('a stream takes the detour when a leg does not answer in time', async (t) => {
+test('a stream is relayed when a leg does not answer in time', async (t) => {
   const { legs, tunnel } = await startFrozenLeg(t, { ...ALWAYS_QUIET, shortRoundTripMs: 20 })
-  const detour = new DetourStream()
+  const relay = new RelayStream()
 
-  const stream = legs.openOrDetour(tunnel, CLIENT, () => detour)
+  const stream = legs.openOrRelay(tunnel, CLIENT, () => relay)
   stream.write(Buffer.from('hello'))
 
-  await eventually(() => detour.received === 'hello')
+  await eventually(() => relay.received === 'hello')
   // The next one knows already.
   assert.equal(
-    legs.openOrDetour(tunnel, CLIENT, () => detour),
-    detour,
+    legs.openOrRelay(tunnel, CLIENT, () => relay),
+    relay,
   )
 })
 
 test('a stream that is reset while it waits for a leg is closed', async (t) => {
   const { legs, tunnel } = await startFrozenLeg(t, { ...ALWAYS_QUIET, shortRoundTripMs: 60_000 })
-  const stream = legs.openOrDetour(tunnel, CLIENT, () => assert.fail('a detour'))
+  const stream = legs.openOrRelay(tunnel, CLIENT, () => assert.fail('a relay'))
   let closed = false
   stream.sink = { ...stream.sink, onClose: () => (closed = true) }
 
@@ -251,7 +251,7 @@ async function startFrozenLeg(t: TestContext, legTimes: Partial<LegTimes>) {
   return { legs: legs!, tunnel: platform.registry.tunnelsOf('ac_1')[0]! }
 }
 
-class DetourStream implements ByteStream {
+class RelayStream implements ByteStream {
   sink = silentSink
   received = ''
   write(chunk: Buffer): boolean {

@@ -116,7 +116,7 @@ export class Leg implements LegView {
   }
 
   /** The answer that is outstanding, if it was asked for no earlier than this. */
-  answerSince(startedAt: number): Promise<boolean> | undefined {
+  probeSince(startedAt: number): Promise<boolean> | undefined {
     return this.#check !== undefined && this.#check.startedAt >= startedAt ? this.#check.answer : undefined
   }
 }
@@ -129,7 +129,7 @@ export class Legs {
   #windows: WindowBudget | undefined
   #lastOpenedAt = 0
   #revision = 0
-  /** Whether the next answer of a leg opens a better way: streams took a detour, or are on a leg that does not answer. */
+  /** Whether the next answer of a leg opens a better way: streams were relayed, or are on a leg that does not answer. */
   #awaitsAnswer = false
   #idleTimer: NodeJS.Timeout | undefined
 
@@ -149,7 +149,7 @@ export class Legs {
   }
 
   /**
-   * Grows when new streams may take a better way than those that are open: a leg was added, answers after a detour, or does
+   * Grows when new streams may take a better way than those that are open: a leg was added, answers after streams were relayed, or does
    * not answer while another way is there. Who asks is about to use an open stream, so that legs that were silent are checked.
    */
   get revision(): number {
@@ -213,19 +213,19 @@ export class Legs {
   }
 
   /**
-   * Opens the stream on a leg that answers, otherwise by the detour. A leg that was silent and is near has a moment to
-   * answer: a stream stays on the way that it began with, and the detour costs as much again.
+   * Opens the stream on a leg that answers, otherwise through the relay. A leg that was silent and is near has a moment to
+   * answer: a stream stays on the way that it began with, and the relay costs as much again.
    */
-  openOrDetour(tunnel: BoundTunnel, client: ClientInfo, detour: () => ByteStream): ByteStream {
+  openOrRelay(tunnel: BoundTunnel, client: ClientInfo, relay: () => ByteStream): ByteStream {
     const leg = this.#select()
-    if (leg === undefined || leg.session.closed) return detour()
+    if (leg === undefined || leg.session.closed) return relay()
     if (!leg.suspect) return openOn(leg, tunnel, client)
     const { shortRoundTripMs } = this.#times
     const { roundTripMs = 0 } = leg.session
-    const answer = leg.answerSince(this.#lastOpenedAt - shortRoundTripMs)
-    if (answer === undefined || roundTripMs >= shortRoundTripMs) return this.#openDetour(detour)
+    const answer = leg.probeSince(this.#lastOpenedAt - shortRoundTripMs)
+    if (answer === undefined || roundTripMs >= shortRoundTripMs) return this.#openRelay(relay)
     return new ProbedStream(answer, shortRoundTripMs, (answered) =>
-      answered && !leg.session.closed ? openOn(leg, tunnel, client) : this.#openDetour(detour),
+      answered && !leg.session.closed ? openOn(leg, tunnel, client) : this.#openRelay(relay),
     )
   }
 
@@ -237,9 +237,9 @@ export class Legs {
     for (const { session } of this.#legs) session.destroy(error)
   }
 
-  #openDetour(detour: () => ByteStream): ByteStream {
+  #openRelay(relay: () => ByteStream): ByteStream {
     this.#awaitsAnswer = true
-    return detour()
+    return relay()
   }
 
   #select(): Leg | undefined {
@@ -265,8 +265,8 @@ export class Legs {
   }
 
   #onLate(): void {
-    const hasDetour = this.#options.minLegs === 0
-    if (hasDetour || this.#legs.some(({ suspect }) => !suspect)) this.#revision++
+    const hasRelay = this.#options.minLegs === 0
+    if (hasRelay || this.#legs.some(({ suspect }) => !suspect)) this.#revision++
     else this.#awaitsAnswer = true
   }
 

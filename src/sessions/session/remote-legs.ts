@@ -1,7 +1,7 @@
 import type { LegView } from './legs.ts'
 
 /** The legs that end at other nodes, as those nodes report them. */
-export class ReportedLegs {
+export class RemoteLegs {
   /** By node, then by session. */
   readonly #byNode = new Map<string, Map<string, readonly LegView[]>>()
 
