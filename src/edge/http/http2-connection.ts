@@ -7,7 +7,7 @@ import {
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
-import { clientOfRequest } from '../client-of-request.ts'
+import { clientOfRequest } from '../client-address.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
