@@ -1,7 +1,7 @@
 import { constants, type Http2Session, type Http2Stream } from 'node:http2'
 import type { WindowBudget } from '../base/io/memory/window-budget.ts'
 import { RoundTrip } from '../base/io/sockets/round-trip.ts'
-import { packReads } from '../base/io/streams/packed-reads.ts'
+import { packReads } from '../base/io/streams/coalesced-reads.ts'
 import type { Clock } from '../base/values/clock.ts'
 
 /** The initial window of a connection's streams. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { ByteBudgets } from '../../base/io/memory/byte-budget.ts'
 import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
-import { packReads } from '../../base/io/streams/packed-reads.ts'
+import { packReads } from '../../base/io/streams/coalesced-reads.ts'
 import { problem } from '../problems.ts'
 
 const MIB = 1024 * 1024

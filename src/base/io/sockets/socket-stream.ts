@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { detachBuffer } from '../memory/detach-buffer.ts'
 import { ByteQueue } from '../streams/byte-queue.ts'
-import { packReads } from '../streams/packed-reads.ts'
+import { packReads } from '../streams/coalesced-reads.ts'
 import { resetSocket } from '../streams/reset.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../streams/stream.ts'
 

@@ -4,7 +4,7 @@ import type { TimerWheel } from '../memory/timer-wheel.ts'
 import { ByteQueue } from './byte-queue.ts'
 import { CoalescingWriter } from './coalescing-writer.ts'
 import type { FlushScheduler } from './flush-scheduler.ts'
-import { packReads } from './packed-reads.ts'
+import { packReads } from './coalesced-reads.ts'
 import { type GuardedStream, StallGuard } from './stall-guard.ts'
 import type { ByteStream, StreamSink } from './stream.ts'
 

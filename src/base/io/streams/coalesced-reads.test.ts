@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { packReads } from './packed-reads.ts'
+import { packReads } from './coalesced-reads.ts'
 
 function createPackedStream(): Readable {
   const stream = new Readable({ read() {}, highWaterMark: 16 })
