@@ -10,7 +10,7 @@ import { HistoryComparison } from './history-comparison.ts'
 import { Link, type Peer } from './link.ts'
 import { PeerListener } from './peer-listener.ts'
 import { RegistryPublisher } from './registry-publisher.ts'
-import { StabilityWindow } from './stability-window.ts'
+import { StabilityWindow } from './flap-guard.ts'
 import type { DialApi } from './wire.ts'
 
 /** A node of the membership list. */
