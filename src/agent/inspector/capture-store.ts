@@ -1,5 +1,5 @@
 import { BufferPool } from '../../base/io/memory/buffer-pool.ts'
-import { fanOut, type OnReceiverError, throwLater } from '../../base/limits/fan-out.ts'
+import { fanOut, type OnReceiverError, rethrowAsync } from '../../base/limits/fan-out.ts'
 import { KsuidSequence, secondOf } from '../../base/values/id.ts'
 import { CaptureIndex } from './capture-index.ts'
 import { Copier } from './copier.ts'
@@ -139,7 +139,7 @@ export class CaptureStore {
   #bytes = 0
 
   /** A limit of zero disables capturing; values of the headers in `redact` are never stored. */
-  constructor(limit: number, redact: Iterable<string> = [], onListenerError: OnReceiverError = throwLater) {
+  constructor(limit: number, redact: Iterable<string> = [], onListenerError: OnReceiverError = rethrowAsync) {
     this.limit = limit
     this.#onListenerError = onListenerError
     this.#redact = new Set(Array.from(redact, (name) => name.toLowerCase()))

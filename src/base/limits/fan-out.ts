@@ -2,7 +2,7 @@
 export type OnReceiverError = (error: unknown) => void
 
 /** Rethrows the error as an uncaught one, after all other receivers were called. */
-export const throwLater: OnReceiverError = (error) => {
+export const rethrowAsync: OnReceiverError = (error) => {
   setImmediate(() => {
     throw error
   })

@@ -1,6 +1,6 @@
 import { compileAcl } from '../../auth/index.ts'
 import type { ByteStream } from '../../base/io/streams/stream.ts'
-import { fanOut, throwLater } from '../../base/limits/fan-out.ts'
+import { fanOut, rethrowAsync } from '../../base/limits/fan-out.ts'
 import { type Clock, systemClock } from '../../base/values/clock.ts'
 import { newId } from '../../base/values/id.ts'
 import { type EndpointAddress, GRACE_MS, isPublicPort } from '../../naming/index.ts'
@@ -543,7 +543,7 @@ export class Registry {
     fanOut(
       this.#subscribers,
       (subscriber) => subscriber(event),
-      this.#options.onSubscriberError ?? throwLater,
+      this.#options.onSubscriberError ?? rethrowAsync,
     )
   }
 }

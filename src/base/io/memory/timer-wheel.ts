@@ -1,4 +1,4 @@
-import { fanOut, type OnReceiverError, throwLater } from '../../limits/fan-out.ts'
+import { fanOut, type OnReceiverError, rethrowAsync } from '../../limits/fan-out.ts'
 import type { Clock } from '../../values/clock.ts'
 
 /** A deadline in a `TimerWheel`. */
@@ -26,7 +26,7 @@ export class TimerWheel {
   readonly #onError: OnReceiverError
   #timer: NodeJS.Timeout | undefined
 
-  constructor(clock: Clock, tickMs = 500, onError: OnReceiverError = throwLater) {
+  constructor(clock: Clock, tickMs = 500, onError: OnReceiverError = rethrowAsync) {
     this.#onError = onError
     this.#clock = clock
     this.#tickMs = tickMs

@@ -1,4 +1,4 @@
-import { fanOut, type OnReceiverError, throwLater } from '../../limits/fan-out.ts'
+import { fanOut, type OnReceiverError, rethrowAsync } from '../../limits/fan-out.ts'
 import { BufferPool } from '../memory/buffer-pool.ts'
 
 /** Large enough to amortise a system call, small enough that a slow reader's last block wastes little. */
@@ -28,7 +28,7 @@ export class FlushScheduler {
     list.length = 0
   }
 
-  constructor(onError: OnReceiverError = throwLater) {
+  constructor(onError: OnReceiverError = rethrowAsync) {
     this.#onError = onError
   }
 
