@@ -6,11 +6,11 @@ import type { Clock } from '../base/values/clock.ts'
 import { parseHostPort } from '../base/values/hostport.ts'
 import type { Secret } from '../base/values/secret.ts'
 import type { ClientInfo, LiveEvent, LiveTunnel, Registry } from '../sessions/index.ts'
+import { FlapGuard } from './flap-guard.ts'
 import { HistoryComparison } from './history-comparison.ts'
 import { Link, type Peer } from './link.ts'
 import { PeerListener } from './peer-listener.ts'
 import { RegistryPublisher } from './registry-publisher.ts'
-import { StabilityWindow } from './flap-guard.ts'
 import type { DialApi } from './wire.ts'
 
 /** A node of the membership list. */
@@ -93,7 +93,7 @@ export class Cluster {
   readonly #windows: WindowBudget
   readonly #publisher: RegistryPublisher
   readonly #listener: PeerListener | undefined
-  readonly #stability: StabilityWindow
+  readonly #flapGuard: FlapGuard
   readonly #histories: HistoryComparison
   readonly #links = new Map<string, Link>()
   #listed: readonly ListedNode[] = []
@@ -115,7 +115,7 @@ export class Cluster {
     this.#secret = options.secret.reveal()
     this.#windows = options.windows ?? new WindowBudget()
     const { silenceMs } = this.#limits
-    this.#stability = new StabilityWindow(clock, silenceMs)
+    this.#flapGuard = new FlapGuard(clock, silenceMs)
     this.#histories = new HistoryComparison({ clock, log, toleranceMs: this.#limits.splitMs })
     this.#publisher = new RegistryPublisher({
       ...{ id, silenceMs, secret: this.#secret, windows: this.#windows, clock, log },
@@ -300,14 +300,14 @@ export class Cluster {
   /** Renews this node's row and reconciles the links with the list; resolves to their first syncs. */
   async #beat(): Promise<readonly Promise<void>[]> {
     const { id, nodes, agentAddress } = this.#options
-    const expire = this.#stability.isStable
+    const expire = this.#flapGuard.isStable
     const peers = await nodes.heartbeat(
       { id, address: this.#address, agentAddress: agentAddress?.() },
       { ttlMs: this.#limits.silenceMs, expire },
     )
     // Checked again: a heartbeat that hung proves as little about the peers as one that failed.
-    const complete = expire && this.#stability.isStable
-    this.#stability.recordHeartbeat()
+    const complete = expire && this.#flapGuard.isStable
+    this.#flapGuard.recordHeartbeat()
     return this.#reconcileLinks(peers, complete)
   }
 

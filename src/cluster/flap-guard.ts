@@ -4,7 +4,7 @@ import type { Clock } from '../base/values/clock.ts'
  * Whether a node that is missing from the list may be treated as gone. After an outage of the database, or a stall of this
  * process, rows of live nodes have expired: the list counts as complete only after every node had time to renew its row.
  */
-export class StabilityWindow {
+export class FlapGuard {
   readonly #clock: Clock
   readonly #windowMs: number
   #lastHeartbeat = Number.NEGATIVE_INFINITY
