@@ -2,7 +2,7 @@ import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/streams/stream.ts'
 import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
-import { type WindowGrowth, WindowPace } from './window-growth.ts'
+import { type WindowGrowth, WindowTuner } from './window-growth.ts'
 
 /** Consumed bytes are granted back in batches of this part of the window: one WNDINC frame instead of many. */
 const GRANT_BATCH = 1 / 4
@@ -66,7 +66,7 @@ export class MuxStream implements ByteStream {
   #unconsumed = 0
   #ungranted = 0
   /** Created with the first grant: most streams never need one. */
-  #pace: WindowPace | undefined
+  #windowTuner: WindowTuner | undefined
   /** Created when bytes first have to wait: most streams never need it. */
   #pending: ByteQueue | undefined
   #allowance = 0
@@ -284,8 +284,8 @@ export class MuxStream implements ByteStream {
 
   /** Adjusts the window's size to the reader's speed and returns the change. */
   #resize(growth: WindowGrowth, consumed: number): number {
-    this.#pace ??= new WindowPace()
-    const change = this.#pace.resize(growth, this.#windowSize, consumed)
+    this.#windowTuner ??= new WindowTuner()
+    const change = this.#windowTuner.resize(growth, this.#windowSize, consumed)
     this.#windowSize += change
     return change
   }

@@ -101,7 +101,7 @@ export class WindowGrowth {
 }
 
 /** How fast the reader of one window consumes it. */
-export class WindowPace {
+export class WindowTuner {
   /** Bytes granted in all. */
   #bytes = 0
   /** Bytes granted since `#roundStart`: a full window of them is a round. */

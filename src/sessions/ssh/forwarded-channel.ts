@@ -1,7 +1,7 @@
 import { detachBackingStore } from '../../base/io/memory/detach-buffer.ts'
 import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/streams/stream.ts'
-import { WINDOW, type WindowGrowth, WindowPace } from '../../protocol/index.ts'
+import { WINDOW, type WindowGrowth, WindowTuner } from '../../protocol/index.ts'
 
 /** The initial receive window: what the SSH client may send ahead of `consumed` (P16). */
 export const CHANNEL_WINDOW_BYTES = WINDOW
@@ -52,7 +52,7 @@ export class ForwardedChannel implements ByteStream {
   #receiveWindow = CHANNEL_WINDOW_BYTES
   /** The size of the receive window when all of it is granted. */
   #windowSize = CHANNEL_WINDOW_BYTES
-  readonly #pace = new WindowPace()
+  readonly #windowTuner = new WindowTuner()
   #consumed = 0
   readonly #buffer = new ByteQueue()
   #blocked = false
@@ -97,7 +97,8 @@ export class ForwardedChannel implements ByteStream {
     if (this.#consumed < this.#windowSize * GRANT_BATCH || this.#closed || this.#remoteEnded) return
     if (this.#peer === undefined) return
     const growth = this.#transport.windowGrowth
-    const change = growth === undefined ? 0 : this.#pace.resize(growth, this.#windowSize, this.#consumed)
+    const change =
+      growth === undefined ? 0 : this.#windowTuner.resize(growth, this.#windowSize, this.#consumed)
     const increment = this.#consumed + change
     this.#windowSize += change
     this.#consumed = 0
