@@ -65,7 +65,7 @@ export class Workers {
   /** Links the processes of the server with each other. */
   #link = async () => {}
   /** Processes that are no workers yet. */
-  readonly #spares: WorkerHandle[]
+  readonly #prestarted: WorkerHandle[]
 
   constructor(options: WorkersOptions) {
     this.#options = options
@@ -73,7 +73,7 @@ export class Workers {
     this.#restarts = registerWorkerMetrics(options.metrics, () =>
       [...this.#running].map(([number, { handle }]) => [number, handle.silentSeconds] as const),
     )
-    this.#spares = Array.from({ length: options.count }, () => new WorkerHandle())
+    this.#prestarted = Array.from({ length: options.count }, () => new WorkerHandle())
     this.#predecessor = options.predecessor
     this.#bound = options.predecessor?.workers?.addresses
   }
@@ -174,7 +174,7 @@ export class Workers {
   /** Drains all workers at once and resolves when they have ended. One that is starting serves nothing yet. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    for (const spare of this.#spares.splice(0)) spare.kill()
+    for (const handle of this.#prestarted.splice(0)) handle.kill()
     const running = [...this.#running.values()]
     for (const { handle, isServing } of running) if (!isServing) handle.kill()
     await Promise.all(running.map(({ handle, isServing }) => (isServing ? handle.stop() : handle.ended)))
@@ -244,7 +244,7 @@ export class Workers {
     const args = workerFlags(settings, number, this.#bound)
     const { onCommit, log } = this.#options
     const isSuccessor = this.#predecessor !== undefined
-    const handle = this.#spares.pop() ?? new WorkerHandle()
+    const handle = this.#prestarted.pop() ?? new WorkerHandle()
     const changes = new AppliedChanges(() => handle.call('applyChanges'))
     const running = { handle, changes, isServing: false, hasHung: false }
     this.#running.set(number, running)
