@@ -1,7 +1,7 @@
 import { constants, type Http2Session, type Http2Stream } from 'node:http2'
 import type { WindowBudget } from '../base/io/memory/window-budget.ts'
 import { RoundTrip } from '../base/io/sockets/round-trip.ts'
-import { packReads } from '../base/io/streams/coalesced-reads.ts'
+import { coalescePausedReads } from '../base/io/streams/coalesced-reads.ts'
 import type { Clock } from '../base/values/clock.ts'
 
 /** The initial window of a connection's streams. */
@@ -76,7 +76,7 @@ export class Http2Windows {
   track(stream: Http2Stream): StreamReads {
     this.#streams++
     const reads = new StreamReads(this, stream)
-    packReads(
+    coalescePausedReads(
       stream,
       (bytes) => reads.onBuffered(bytes),
       () => reads.onEnd(),

@@ -17,9 +17,9 @@ import { TimerWheel } from '../../src/base/io/memory/timer-wheel.ts'
 import { SocketStream } from '../../src/base/io/sockets/socket-stream.ts'
 import { BufferedStream } from '../../src/base/io/streams/buffered-stream.ts'
 import { ByteQueue } from '../../src/base/io/streams/byte-queue.ts'
+import { coalescePausedReads } from '../../src/base/io/streams/coalesced-reads.ts'
 import { FlushScheduler } from '../../src/base/io/streams/flush-scheduler.ts'
 import { readMessage } from '../../src/base/io/streams/length-prefixed.ts'
-import { packReads } from '../../src/base/io/streams/coalesced-reads.ts'
 import { Pipe } from '../../src/base/io/streams/pipe.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../src/base/io/streams/stream.ts'
 import { StreamDuplex } from '../../src/base/io/streams/stream-duplex.ts'
@@ -370,7 +370,7 @@ const readers: Record<string, Reader> = {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const stream = new Duplex({ read() {}, write() {} })
-      packReads(stream)
+      coalescePausedReads(stream)
       const body = new HeldBody(openExchange(), 1024 * 1024)
       stream.on('data', (chunk: Buffer) => body.writeBody(chunk))
       return (chunk) => stream.push(Buffer.from(chunk))
@@ -410,7 +410,7 @@ const readers: Record<string, Reader> = {
     bytes: Buffer.alloc(65_000),
     open: () => {
       const stream = new Duplex({ read() {}, write() {} })
-      packReads(stream)
+      coalescePausedReads(stream)
       return (chunk) => stream.push(Buffer.from(chunk))
     },
   },

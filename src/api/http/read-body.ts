@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { ByteBudgets } from '../../base/io/memory/byte-budget.ts'
 import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
-import { packReads } from '../../base/io/streams/coalesced-reads.ts'
+import { coalescePausedReads } from '../../base/io/streams/coalesced-reads.ts'
 import { problem } from '../problems.ts'
 
 const MIB = 1024 * 1024
@@ -17,8 +17,8 @@ export function createBodyReader(bodyLimit: number, isShared?: (ip: string) => b
   const budgets = new ByteBudgets({ ...BODY_BUDGETS, isShared })
   return {
     /** Packs the reads of a request. Call it synchronously, so that data arriving before the body is read is packed too. */
-    packReads({ raw }: FastifyRequest): void {
-      packReads(raw)
+    coalesceReads({ raw }: FastifyRequest): void {
+      coalescePausedReads(raw)
     },
 
     /** A content type parser that passes the whole body to `parse`, which returns the handler's value or throws. */

@@ -214,7 +214,7 @@ function installRequestChecks(
     const host = edgeConnections.hostOf(request.raw.socket)
     const unknownClient =
       host === undefined && config.trustedProxies && setClientAddress(request, config.trustedProxies)
-    if (declaresBody(request)) bodyReader.packReads(request)
+    if (declaresBody(request)) bodyReader.coalesceReads(request)
     setCommonHeaders(request, reply)
     if (unknownClient) return done(unknownClient)
     const isElsewhere =

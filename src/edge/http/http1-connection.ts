@@ -5,8 +5,8 @@ import { detachBuffer } from '../../base/io/memory/detach-buffer.ts'
 import { noteExternalGarbage } from '../../base/io/memory/gc-pressure.ts'
 import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
 import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
+import { coalescePausedReads } from '../../base/io/streams/coalesced-reads.ts'
 import { CoalescingWriter } from '../../base/io/streams/coalescing-writer.ts'
-import { packReads } from '../../base/io/streams/coalesced-reads.ts'
 import { type ResettableStream, resetSocket } from '../../base/io/streams/reset.ts'
 import { clientOfRequest } from '../client-address.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
@@ -110,7 +110,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     this.#socket = socket
     this.#transport = transport
     this.connection = connection
-    packReads(socket)
+    coalescePausedReads(socket)
     this.writer = new CoalescingWriter(socket, runtime.flushScheduler)
     this.writer.onDrain = () => this.#onWriterDrain()
     runtime.connections.add(this)

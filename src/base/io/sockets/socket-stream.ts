@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { detachBuffer } from '../memory/detach-buffer.ts'
 import { ByteQueue } from '../streams/byte-queue.ts'
-import { packReads } from '../streams/coalesced-reads.ts'
+import { coalescePausedReads } from '../streams/coalesced-reads.ts'
 import { resetSocket } from '../streams/reset.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../streams/stream.ts'
 
@@ -30,7 +30,7 @@ export class SocketStream implements ByteStream {
   /** The socket must allow half-open use (`allowHalfOpen: true`) for half-close to pass. */
   constructor(socket: Duplex) {
     this.#socket = socket
-    packReads(socket)
+    coalescePausedReads(socket)
     socket.on('data', (chunk: Buffer) => this.#onData(chunk))
     socket.on('end', () => this.sink.onEnd())
     socket.on('drain', () => this.sink.onDrain())

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { packReads } from './coalesced-reads.ts'
+import { coalescePausedReads } from './coalesced-reads.ts'
 
 function createPackedStream(): Readable {
   const stream = new Readable({ read() {}, highWaterMark: 16 })
-  packReads(stream)
+  coalescePausedReads(stream)
   return stream
 }
 

@@ -10,7 +10,11 @@ const MIN_UNPACKED_BYTES = 4096
  * (decision 119). Nothing changes for a reader that keeps up. `onBuffered` is called with the bytes that wait for a reader
  * whenever they become more, `onEnd` when the last byte has arrived.
  */
-export function packReads(stream: Readable, onBuffered?: (bytes: number) => void, onEnd?: () => void): void {
+export function coalescePausedReads(
+  stream: Readable,
+  onBuffered?: (bytes: number) => void,
+  onEnd?: () => void,
+): void {
   const queue = new ByteQueue()
   const push = stream.push
 

@@ -2,9 +2,9 @@ import type { Duplex } from 'node:stream'
 import { detachBuffer } from '../memory/detach-buffer.ts'
 import type { TimerWheel } from '../memory/timer-wheel.ts'
 import { ByteQueue } from './byte-queue.ts'
+import { coalescePausedReads } from './coalesced-reads.ts'
 import { CoalescingWriter } from './coalescing-writer.ts'
 import type { FlushScheduler } from './flush-scheduler.ts'
-import { packReads } from './coalesced-reads.ts'
 import { type GuardedStream, StallGuard } from './stall-guard.ts'
 import type { ByteStream, StreamSink } from './stream.ts'
 
@@ -79,7 +79,7 @@ export class Pipe implements StreamSink, GuardedStream {
     this.#end = end
     this.#writer = writer
     if (end.usesOnread !== true) {
-      packReads(socket)
+      coalescePausedReads(socket)
       socket.on('data', (chunk: Buffer) => this.#onSocketChunk(chunk))
     }
     socket.on('end', () => this.#stream.end())
