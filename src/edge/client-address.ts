@@ -7,7 +7,7 @@ import type { RequestHead } from './message/request-head.ts'
  * The connection of a request as its client made it. Behind a trusted proxy, address and scheme are those that the
  * forwarding fields name; otherwise it is the connection itself.
  */
-export function clientOfRequest(
+export function resolveClient(
   connection: ClientConnection,
   { framing }: RequestHead,
   proxies: TrustedProxies | undefined,

@@ -8,7 +8,7 @@ import { ByteQueue } from '../../base/io/streams/byte-queue.ts'
 import { coalescePausedReads } from '../../base/io/streams/coalesced-reads.ts'
 import { CoalescingWriter } from '../../base/io/streams/coalescing-writer.ts'
 import { type ResettableStream, resetSocket } from '../../base/io/streams/reset.ts'
-import { clientOfRequest } from '../client-address.ts'
+import { resolveClient } from '../client-address.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
@@ -339,7 +339,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #startExchange(head: RequestHead): void {
     this.#isNew = false
     const { framing, minor } = head
-    const client = clientOfRequest(this.connection, head, this.#runtime.trustedProxies)
+    const client = resolveClient(this.connection, head, this.#runtime.trustedProxies)
     const isUnreadable = client instanceof EdgeError
     const exchange = new Http1Exchange(this.#runtime, this, isUnreadable ? this.connection : client, head)
     this.#state = exchange

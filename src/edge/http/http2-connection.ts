@@ -7,7 +7,7 @@ import {
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { TimerEntry } from '../../base/io/memory/timer-wheel.ts'
-import { clientOfRequest } from '../client-address.ts'
+import { resolveClient } from '../client-address.ts'
 import type { ClientConnection } from '../contracts/connection.ts'
 import type { EdgeRuntime, LiveConnection } from '../contracts/runtime.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
@@ -131,7 +131,7 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
       rejectStream(stream, head)
       return
     }
-    const client = clientOfRequest(this.#connection, head, this.#runtime.trustedProxies)
+    const client = resolveClient(this.#connection, head, this.#runtime.trustedProxies)
     if (client instanceof EdgeError) {
       rejectStream(stream, client)
       return
