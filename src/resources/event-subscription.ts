@@ -34,7 +34,7 @@ export const eventSource = object(sourceFields, {
     const allowed = TRAFFIC_FIELDS[type]
     if (allowed === undefined) {
       const field = fields.length > 0 ? 'fields' : filter !== '' ? 'filter' : undefined
-      return field && { field: field, message: `only traffic events have it, not ${type}.` }
+      return field && { field, message: `only traffic events have it, not ${type}.` }
     }
     const unknownIndex = fields.findIndex((field) => !allowed.has(field))
     return unknownIndex === -1

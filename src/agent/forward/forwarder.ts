@@ -35,7 +35,7 @@ export interface UpstreamRouteOptions {
   inspected: boolean
   /** The tunnel name shown with captures. */
   name: string
-  /** The public origin redirects are rewriteLayer to; empty for labelled tunnels. */
+  /** The public origin that redirects are rewritten to; empty for labelled tunnels. */
   publicUrl: string
   connections: Meter
   requests: Meter

@@ -30,7 +30,7 @@ function createFailpoint(
 
 /** The error of a failpoint. */
 export class FailpointError extends Error {
-  override name = 'Failpoint'
+  override name = 'FailpointError'
 
   constructor(failpointName: string) {
     super(`The failpoint ${failpointName} was reached.`)

@@ -24,7 +24,7 @@ const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 /** The queue of passwords to hash is full. */
 export class PasswordQueueFull extends Error {
-  override name = 'TooBusy'
+  override name = 'PasswordQueueFull'
 }
 
 /** Hashes and verifies passwords with limited concurrency. */

@@ -80,7 +80,7 @@ export class CompileContext {
   reportBroken(scopeId: string, error: unknown): string {
     const { module, message } =
       error instanceof ModuleBuildError ? error : new ModuleBuildError('configuration', error)
-    this.brokenScopes.push({ scopeId: scopeId, module, reason: message })
+    this.brokenScopes.push({ scopeId, module, reason: message })
     this.parts.runtime.log.warn(
       { id: scopeId, module, reason: message },
       'module broken: denying all traffic',

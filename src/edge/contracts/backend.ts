@@ -24,7 +24,7 @@ export interface UpstreamTarget {
 
 /** A stream closes with this error when the dial failed: the upstream has received nothing, so a retry is safe. */
 export class DialError extends Error {
-  override name = 'DialFailed'
+  override name = 'DialError'
 }
 
 /** Max targets that one request or connection tries, however many its backend has. */

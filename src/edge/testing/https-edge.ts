@@ -74,6 +74,6 @@ export async function startHttpsEdge(
     edgeId,
     routeId,
     backendId,
-    sendRequest: sendRequest,
+    sendRequest,
   }
 }

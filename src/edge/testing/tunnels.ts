@@ -48,7 +48,7 @@ export function createLocalTunnel(
     poolingWeight: 1,
     ...overrides,
     options: { proxyProto: 0, ...overrides.options },
-    clients: clients,
+    clients,
     open(client) {
       clients.push(client)
       return new SocketStream(connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true }))

@@ -72,7 +72,7 @@ export async function startLoginPage(
     clock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => 'https://idp.adit.localhost',
-    store: store,
+    store,
   })
   const loginHost = { name: IDP, host: logins.host }
   const harness = await startHttpsEdge(t, echo, {

@@ -250,12 +250,12 @@ export async function startOpenidProvider(t: TestContext) {
   }
 
   return {
-    behaviour: behaviour,
-    observed: observed,
+    behaviour,
+    observed,
     time,
     issuer,
     outbound,
-    createSignIn: createSignIn,
+    createSignIn,
     attempt,
   }
 }
