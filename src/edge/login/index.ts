@@ -24,7 +24,7 @@ import { edgeError } from '../errors.ts'
 import { ModuleConfigError } from '../modules/context.ts'
 import type { LoginContext, Logins, PolicySignInSettings } from '../services/logins.ts'
 import { createCallbackLimit } from './guard/callback-limit.ts'
-import { createGate, type Gate } from './guard/gate.ts'
+import { createGate, type Gate } from './guard/login-guard.ts'
 import { createLoginHost } from './guard/login-host.ts'
 import { versionedSettings } from './guard/settings-version.ts'
 import { createOauthSignIn } from './oauth/oauth.ts'
@@ -49,7 +49,7 @@ import {
 } from './sessions/session.ts'
 import { SessionCookieCache } from './sessions/session-cookie-cache.ts'
 import { RENEWAL_WAIT_MS, SessionRenewals } from './sessions/session-renewals.ts'
-import type { Locate } from './sessions/started-session.ts'
+import type { Locate } from './sessions/session-details.ts'
 import { createTickets } from './sessions/tickets.ts'
 import type { SignIn } from './sign-in.ts'
 
@@ -57,7 +57,7 @@ export type { OauthEndpoints } from './oauth/oauth-providers.ts'
 export type { FailedSignIn } from './provider/failure-log.ts'
 export type { LoginStore } from './sessions/login-store.ts'
 export type { Revocation } from './sessions/revocations.ts'
-export type { Locate } from './sessions/started-session.ts'
+export type { Locate } from './sessions/session-details.ts'
 
 export interface LoginOptions {
   readonly outbound: Pick<Outbound, 'fetch'>

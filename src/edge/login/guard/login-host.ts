@@ -17,7 +17,7 @@ import { withTimeout } from '../provider/provider-fetch.ts'
 import { toLocation } from '../return-to.ts'
 import type { SamlServiceProvider } from '../saml/saml.ts'
 import type { ReplayGuard } from '../sessions/replay-guard.ts'
-import { describePlace } from '../sessions/started-session.ts'
+import { describePlace } from '../sessions/session-details.ts'
 import {
   MAX_STATE_SECONDS,
   type SignInOrigin,
@@ -27,7 +27,7 @@ import {
 } from '../sessions/tickets.ts'
 import { SignInError } from '../sign-in.ts'
 import type { CallbackLimit } from './callback-limit.ts'
-import type { Gate } from './gate.ts'
+import type { Gate } from './login-guard.ts'
 
 // The largest SAML message in base64, with room for percent-encoding and RelayState.
 const MAX_FORM_BYTES = 256 * 1024

@@ -4,7 +4,7 @@ import type { StoredTokens } from '../provider-tokens.ts'
 import { decryptScoped } from '../scoped-seal.ts'
 import type { Seal } from '../seal.ts'
 import type { Session } from './session.ts'
-import { ACTIVITY_SECONDS } from './started-session.ts'
+import { ACTIVITY_SECONDS } from './session-details.ts'
 
 /** A decrypted session with the identity headers for the upstream. */
 export interface CachedSession {

@@ -15,12 +15,12 @@ import { sanitizeReturnPath, toLocation } from '../return-to.ts'
 import { consumeOnce } from '../sessions/login-store.ts'
 import type { Session, SessionEnd } from '../sessions/session.ts'
 import type { CachedSession } from '../sessions/session-cookie-cache.ts'
-import { describePlace } from '../sessions/started-session.ts'
+import { describePlace } from '../sessions/session-details.ts'
 import { MAX_STATE_SECONDS, type SignInState, type Ticket } from '../sessions/tickets.ts'
 import { labelOf, type SignIn, SignInError } from '../sign-in.ts'
-import { GateCookies, isSecure, type PendingSignIn } from './gate-cookies.ts'
-import type { GateOptions } from './gate-options.ts'
-import { GateSessions, type RequestSession } from './gate-sessions.ts'
+import { GateCookies, isSecure, type PendingSignIn } from './guard-cookies.ts'
+import type { GateOptions } from './guard-options.ts'
+import { GateSessions, type RequestSession } from './guard-sessions.ts'
 
 /** Sec-Fetch-Dest values of page loads. Scripts and images cannot sign in, and each attempt would leave a cookie. */
 const PAGE_DESTINATIONS = new Set(['document', 'frame', 'iframe', 'embed', 'object'])

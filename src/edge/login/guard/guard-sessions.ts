@@ -18,10 +18,10 @@ import { revokeEverywhere } from '../sessions/login-store.ts'
 import { type Revocation, toUserSubject } from '../sessions/revocations.ts'
 import { createLifetime, type Session, type SessionEnd, type SessionLifetime } from '../sessions/session.ts'
 import type { CachedSession } from '../sessions/session-cookie-cache.ts'
-import { ACTIVITY_SECONDS, describeSession } from '../sessions/started-session.ts'
+import { ACTIVITY_SECONDS, describeSession } from '../sessions/session-details.ts'
 import type { Ticket } from '../sessions/tickets.ts'
-import type { GateCookies } from './gate-cookies.ts'
-import type { GateOptions } from './gate-options.ts'
+import type { GateCookies } from './guard-cookies.ts'
+import type { GateOptions } from './guard-options.ts'
 
 /** How long a browser keeps the cookie of a session that has ended. */
 const ENDED_SESSION_SECONDS = 86_400

@@ -10,7 +10,7 @@ import type { Revocations } from '../sessions/revocations.ts'
 import type { SessionSettings, SharedSessions } from '../sessions/session.ts'
 import type { SessionCookieCache } from '../sessions/session-cookie-cache.ts'
 import type { SessionRenewals } from '../sessions/session-renewals.ts'
-import type { Locate } from '../sessions/started-session.ts'
+import type { Locate } from '../sessions/session-details.ts'
 import type { Tickets } from '../sessions/tickets.ts'
 import type { SignIn } from '../sign-in.ts'
 
