@@ -1,11 +1,11 @@
 /**
- * Sign-in of visitors for the OAuth, OpenID Connect and SAML modules. `gate.ts` is the step on a protected route:
+ * Sign-in of visitors for the OAuth, OpenID Connect and SAML modules. `login-guard.ts` is the step on a protected route:
  * it admits requests with a valid session cookie and sends the others to the provider. `login-host.ts` serves the host
- * that providers redirect back to; `tickets.ts` carries the result to the gate. `oauth.ts`, `oidc.ts` and `saml.ts`
+ * that providers redirect back to; `tickets.ts` carries the result to the guard. `oauth.ts`, `oidc.ts` and `saml.ts`
  * implement one protocol each (XML of others is parsed in worker threads, `saml-pool.ts`); `revocations.ts`,
  * `replay-guard.ts` and `login-store.ts` hold what must outlive a request, and `session-renewals.ts` asks providers again
  * while a session lasts. The folder may use the contracts of the edge, `message`, and of `modules` only `context.ts` and
- * `login.ts`. Begin with `createLogins` below, then `gate.ts`.
+ * `login.ts`. Begin with `createLogins` below, then `login-guard.ts`.
  */
 
 import { hash } from 'node:crypto'
@@ -24,7 +24,7 @@ import { edgeError } from '../errors.ts'
 import { ModuleConfigError } from '../modules/context.ts'
 import type { LoginContext, Logins, PolicySignInSettings } from '../services/logins.ts'
 import { createCallbackLimit } from './guard/callback-limit.ts'
-import { createGate, type Gate } from './guard/login-guard.ts'
+import { createLoginGuard, type LoginGuard } from './guard/login-guard.ts'
 import { createLoginHost } from './guard/login-host.ts'
 import { versionedSettings } from './guard/settings-version.ts'
 import { createOauthSignIn } from './oauth/oauth.ts'
@@ -48,8 +48,8 @@ import {
   type SharedSessions,
 } from './sessions/session.ts'
 import { SessionCookieCache } from './sessions/session-cookie-cache.ts'
-import { RENEWAL_WAIT_MS, SessionRenewals } from './sessions/session-renewals.ts'
 import type { Locate } from './sessions/session-details.ts'
+import { RENEWAL_WAIT_MS, SessionRenewals } from './sessions/session-renewals.ts'
 import { createTickets } from './sessions/tickets.ts'
 import type { SignIn } from './sign-in.ts'
 
@@ -118,14 +118,14 @@ export function createLogins(options: LoginOptions): LoginService {
     locate: options.locate ?? (() => undefined),
     cookieCache: new SessionCookieCache(seal),
   }
-  // Weak, so that gates are collected together with their routes.
-  const gates = new WeakMap<RequestStep, Gate>()
+  // Weak, so that guards are collected together with their routes.
+  const guards = new WeakMap<RequestStep, LoginGuard>()
   const samlProviders = new WeakMap<RequestStep, SamlServiceProvider>()
   const workers = createSamlWorkers()
   const limit = createCallbackLimit({ perMinute: options.callbackLimit ?? 0, clock })
 
   /**
-   * Creates the gate of one module. Unrelated changes of the edge keep its sign-in and the cached provider documents.
+   * Creates the guard of one module. Unrelated changes of the edge keep its sign-in and the cached provider documents.
    */
   function protect<S extends SignIn>(
     context: LoginContext,
@@ -141,7 +141,7 @@ export function createLogins(options: LoginOptions): LoginService {
     // A policy has one name for all its kinds of sign-in.
     const recheckSeconds = settings.auth_check_interval ?? settings.userinfo_refresh_interval ?? 0
     const requiredTokens = settings.required_tokens ?? []
-    const gate = createGate({
+    const guard = createLoginGuard({
       ...shared,
       accountId,
       scopeId,
@@ -153,8 +153,8 @@ export function createLogins(options: LoginOptions): LoginService {
       signIn,
       failures: context.getOrCreate('failed sign-ins', '', () => failures.ofScope(accountId, scopeId)),
     })
-    gates.set(gate.step, gate)
-    return { signIn, step: gate.step }
+    guards.set(guard.step, guard)
+    return { signIn, step: guard.step }
   }
 
   function toRequestKey(settings: Parameters<Logins['saml']>[0], accountId: string): LoadRequestKey {
@@ -272,7 +272,7 @@ export function createLogins(options: LoginOptions): LoginService {
         tlsPolicy,
         tickets,
         replayGuard,
-        gates,
+        guards,
         samlProviders,
         limit,
         providerTimeoutMs,

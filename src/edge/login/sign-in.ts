@@ -84,7 +84,7 @@ export interface SignIn {
   identify(grant: TokenGrant, identity: Identity): Promise<Identity>
   /** Where to continue for a sign-out at the provider, if it supports that. */
   logoutUrl?(identity: Identity, signOut: SignOut): Promise<string | undefined>
-  /** Where revocations by the provider act; undefined where that is the scope of the gate. */
+  /** Where revocations by the provider act; undefined where that is the scope of the guard. */
   readonly revocationScope?: string
   /** Ends the sessions that a logout token of the provider names; throws `SignInError`. */
   endSessions?(logoutToken: string): Promise<void>

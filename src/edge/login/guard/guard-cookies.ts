@@ -18,8 +18,8 @@ export interface PendingSignIn {
   readonly follows?: SessionEnd
 }
 
-/** The cookies of a gate: their names, and those of a sign-in that is pending. */
-export class GateCookies {
+/** The cookies of a guard: their names, and those of a sign-in that is pending. */
+export class GuardCookies {
   /** The sealed session. */
   readonly session: string
   /**
@@ -50,7 +50,7 @@ export class GateCookies {
     this.#sealPurpose = `login ${options.scopeId}`
   }
 
-  /** Whether a cookie belongs to this gate, so that upstreams do not get it. */
+  /** Whether a cookie belongs to this guard, so that upstreams do not get it. */
   readonly isOwn = (name: string): boolean =>
     name === this.session ||
     name === this.#proof ||

@@ -9,13 +9,13 @@ import type { ReplayGuard } from '../sessions/replay-guard.ts'
 import type { Revocations } from '../sessions/revocations.ts'
 import type { SessionSettings, SharedSessions } from '../sessions/session.ts'
 import type { SessionCookieCache } from '../sessions/session-cookie-cache.ts'
-import type { SessionRenewals } from '../sessions/session-renewals.ts'
 import type { Locate } from '../sessions/session-details.ts'
+import type { SessionRenewals } from '../sessions/session-renewals.ts'
 import type { Tickets } from '../sessions/tickets.ts'
 import type { SignIn } from '../sign-in.ts'
 
-/** What all gates share. */
-export interface GateDependencies {
+/** What all guards share. */
+export interface GuardDependencies {
   readonly seal: Seal
   readonly tickets: Tickets
   /** Sign-ins already completed on this node. */
@@ -34,8 +34,8 @@ export interface GateDependencies {
   readonly providerTimeoutMs: number
 }
 
-/** What one gate is made from. */
-export interface GateOptions extends GateDependencies {
+/** What one guard is made from. */
+export interface GuardOptions extends GuardDependencies {
   readonly accountId: string
   readonly scopeId: string
   readonly settings: SessionSettings

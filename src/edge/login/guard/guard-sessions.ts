@@ -20,8 +20,8 @@ import { createLifetime, type Session, type SessionEnd, type SessionLifetime } f
 import type { CachedSession } from '../sessions/session-cookie-cache.ts'
 import { ACTIVITY_SECONDS, describeSession } from '../sessions/session-details.ts'
 import type { Ticket } from '../sessions/tickets.ts'
-import type { GateCookies } from './guard-cookies.ts'
-import type { GateOptions } from './guard-options.ts'
+import type { GuardCookies } from './guard-cookies.ts'
+import type { GuardOptions } from './guard-options.ts'
 
 /** How long a browser keeps the cookie of a session that has ended. */
 const ENDED_SESSION_SECONDS = 86_400
@@ -39,16 +39,16 @@ export interface RequestSession {
 
 const NO_TOKENS: StoredTokens = {}
 
-/** The sessions of one gate: each is in a cookie of its visitor, and ends by its lifetime or by a revocation. */
-export class GateSessions {
-  readonly #options: GateOptions
-  readonly #cookies: GateCookies
+/** The sessions of one guard: each is in a cookie of its visitor, and ends by its lifetime or by a revocation. */
+export class GuardSessions {
+  readonly #options: GuardOptions
+  readonly #cookies: GuardCookies
   readonly #lifetime: SessionLifetime
 
-  /** What sessions are valid for: this gate with its settings, or all gates that share them. */
+  /** What sessions are valid for: this guard with its settings, or all guards that share them. */
   readonly scope: { readonly scopeId: string; readonly version: string }
 
-  constructor(options: GateOptions, cookies: GateCookies) {
+  constructor(options: GuardOptions, cookies: GuardCookies) {
     const { scopeId, version, shared } = options
     this.scope = shared === undefined ? { scopeId, version } : { scopeId: shared.scopeId, version: '' }
     this.#options = options

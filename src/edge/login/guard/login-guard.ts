@@ -18,15 +18,15 @@ import type { CachedSession } from '../sessions/session-cookie-cache.ts'
 import { describePlace } from '../sessions/session-details.ts'
 import { MAX_STATE_SECONDS, type SignInState, type Ticket } from '../sessions/tickets.ts'
 import { labelOf, type SignIn, SignInError } from '../sign-in.ts'
-import { GateCookies, isSecure, type PendingSignIn } from './guard-cookies.ts'
-import type { GateOptions } from './guard-options.ts'
-import { GateSessions, type RequestSession } from './guard-sessions.ts'
+import { GuardCookies, isSecure, type PendingSignIn } from './guard-cookies.ts'
+import type { GuardOptions } from './guard-options.ts'
+import { GuardSessions, type RequestSession } from './guard-sessions.ts'
 
 /** Sec-Fetch-Dest values of page loads. Scripts and images cannot sign in, and each attempt would leave a cookie. */
 const PAGE_DESTINATIONS = new Set(['document', 'frame', 'iframe', 'embed', 'object'])
 
 /** The login step of one route or endpoint. */
-export interface Gate {
+export interface LoginGuard {
   readonly scopeId: string
   readonly version: string
   readonly signIn: SignIn
@@ -36,12 +36,12 @@ export interface Gate {
   readonly step: RequestStep
 }
 
-/** Creates a gate: it admits signed-in visitors and redirects the others to the provider. */
-export function createGate(options: GateOptions): Gate {
+/** Creates a guard: it admits signed-in visitors and redirects the others to the provider. */
+export function createLoginGuard(options: GuardOptions): LoginGuard {
   const { seal, tickets, replayGuard, store, liveSessions, clock } = options
   const { scopeId, version, settings, signIn, shared, failures } = options
-  const gateCookies = new GateCookies({ prefix: settings.cookie_prefix, scopeId, shared, seal })
-  const sessions = new GateSessions(options, gateCookies)
+  const guardCookies = new GuardCookies({ prefix: settings.cookie_prefix, scopeId, shared, seal })
+  const sessions = new GuardSessions(options, guardCookies)
   liveSessions.setVersion(sessions.scope.scopeId, sessions.scope.version)
 
   /**
@@ -73,7 +73,7 @@ export function createGate(options: GateOptions): Gate {
     const nowSeconds = Math.floor(clock.now() / 1000)
     sessions.reportActivity(cachedSession, nowSeconds)
     if (request.areTokensRenewed) addToResponse(exchange, sessions.formatTokens(exchange, session, tokens))
-    cookies.hide(gateCookies.isOwn)
+    cookies.hide(guardCookies.isOwn)
     for (const field of identityFields) exchange.fields.append(field)
     exchange.identity = session.identity
     exchange.visitorSession = {
@@ -98,7 +98,7 @@ export function createGate(options: GateOptions): Gate {
     return undefined
   }
 
-  /** The error of a visitor whom a rule behind this gate does not let in. */
+  /** The error of a visitor whom a rule behind this guard does not let in. */
   function denyByRule(exchange: Exchange, { identity }: Session): EdgeError {
     const error = new SignInError('rule_denied', { person: labelOf(identity) })
     return toEdgeError(error, describePage(exchange, sanitizeReturnPath(exchange.head.target)))
@@ -131,8 +131,8 @@ export function createGate(options: GateOptions): Gate {
     const url = await withTimeout(beginning, options.providerTimeoutMs)
     const pending: PendingSignIn = { signInId, returnTo, ...(follows !== undefined && { follows }) }
     // The visitor returns with new tokens, for which the request needs room.
-    const expiredTokens = gateCookies.expireTokens(exchange)
-    return redirect(302, url, gateCookies.formatPending(exchange, pending, { path, secret }) + expiredTokens)
+    const expiredTokens = guardCookies.expireTokens(exchange)
+    return redirect(302, url, guardCookies.formatPending(exchange, pending, { path, secret }) + expiredTokens)
   }
 
   /** What the browser remembers. Throws unless the ticket is redeemed in the browser that started the sign-in. */
@@ -141,7 +141,7 @@ export function createGate(options: GateOptions): Gate {
     { signInId, browser, returnTo }: Ticket,
   ): Pick<PendingSignIn, 'returnTo' | 'follows'> {
     if (signInId === '') return { returnTo }
-    const { secret, pending } = gateCookies.readPending(exchange, signInId)
+    const { secret, pending } = guardCookies.readPending(exchange, signInId)
     if (secret === undefined || digestSecret(secret) !== browser || pending?.signInId !== signInId)
       throw new SignInError('other_browser')
     return pending
@@ -161,7 +161,7 @@ export function createGate(options: GateOptions): Gate {
     const resume = () => redirect(303, toLocation(origin, ticket.returnTo))
     if (tickets.isExpired(ticket)) {
       // One that was never used would fail the next time too, if a clock is wrong.
-      const isUsed = gateCookies.readPending(exchange, signInId).pending === undefined
+      const isUsed = guardCookies.readPending(exchange, signInId).pending === undefined
       return isUsed ? resume() : fail(new SignInError('expired'))
     }
     // Consumed first, so that a ticket leaked to another browser cannot be redeemed by the original one either.
@@ -172,7 +172,7 @@ export function createGate(options: GateOptions): Gate {
       const provider = await withTimeout(signIn.describeProvider(), options.providerTimeoutMs)
       const cookies = sessions.start(exchange, ticket, { provider, origin, follows })
       const expired =
-        signInId === '' ? '' : gateCookies.expirePending(exchange, signInId, requestPath(exchange))
+        signInId === '' ? '' : guardCookies.expirePending(exchange, signInId, requestPath(exchange))
       return redirect(303, toLocation(origin, returnTo), cookies + expired)
     } catch (error) {
       return fail(error)
@@ -198,7 +198,7 @@ export function createGate(options: GateOptions): Gate {
     const cookies = new Cookies(exchange)
     const found = sessions.find(exchange, cookies)
     const live = found !== undefined && sessions.isAlive(found.session) ? found : undefined
-    const expiredCookies = gateCookies.expireSession(exchange)
+    const expiredCookies = guardCookies.expireSession(exchange)
     if (live !== undefined) await sessions.revoke(live.session)
     // The local session has ended even when the provider cannot be reached.
     const providerUrl = live && (await providerLogoutUrl(exchange, live, cookies))
@@ -218,7 +218,7 @@ export function createGate(options: GateOptions): Gate {
       reject(exchange, returnTo),
     )
     if (session !== undefined && sessions.isAlive(session)) await sessions.revoke(session)
-    return { ...response, fields: response.fields + gateCookies.expireSession(exchange) }
+    return { ...response, fields: response.fields + guardCookies.expireSession(exchange) }
   }
 
   const step: RequestStep = (exchange) => {
@@ -232,7 +232,7 @@ export function createGate(options: GateOptions): Gate {
     if (ownTarget === 'switch') return switchAccount(exchange)
     const cookies = new Cookies(exchange)
     if (method === 'OPTIONS' && settings.options_passthrough) {
-      cookies.hide(gateCookies.isOwn)
+      cookies.hide(guardCookies.isOwn)
       return undefined
     }
     const start = (follows: SessionEnd | undefined) => {

@@ -27,7 +27,7 @@ import {
 } from '../sessions/tickets.ts'
 import { SignInError } from '../sign-in.ts'
 import type { CallbackLimit } from './callback-limit.ts'
-import type { Gate } from './login-guard.ts'
+import type { LoginGuard } from './login-guard.ts'
 
 // The largest SAML message in base64, with room for percent-encoding and RelayState.
 const MAX_FORM_BYTES = 256 * 1024
@@ -46,15 +46,15 @@ export function createLoginHost(options: {
   tlsPolicy: TlsPolicy
   tickets: Tickets
   replayGuard: ReplayGuard
-  /** The gate of a route's step. */
-  gates: Pick<WeakMap<RequestStep, Gate>, 'get'>
+  /** The guard of a route's step. */
+  guards: Pick<WeakMap<RequestStep, LoginGuard>, 'get'>
   /** The SAML service provider of a route's step. */
   samlProviders: Pick<WeakMap<RequestStep, SamlServiceProvider>, 'get'>
   limit: CallbackLimit
   /** How long a visitor waits for the provider. */
   providerTimeoutMs: number
 }): HttpHost {
-  const { tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs } = options
+  const { tickets, replayGuard, guards, samlProviders, limit, providerTimeoutMs } = options
   const route: HttpRoute = {
     id: 'login',
     connectionSteps: undefined,
@@ -128,18 +128,18 @@ export function createLoginHost(options: {
   /** Where a visitor goes on who has signed out at the provider: the page that says so. */
   function signedOutUrl(runtime: EdgeRuntime, state: SignOutState): string {
     const { origin, path, scopeId } = state
-    if (findGate(runtime, state)?.gate.scopeId !== scopeId) throw new SignInError('settings_changed')
+    if (findGuard(runtime, state)?.guard.scopeId !== scopeId) throw new SignInError('settings_changed')
     return toLocation(origin, logoutTarget(path))
   }
 
   /** Ends the sessions that a logout token names: OpenID Connect Back-Channel Logout 1.0 section 2.8. */
   async function endSessions(exchange: Exchange, page: string): Promise<EdgeResponse> {
-    const found = findGateNamed(exchange.runtime, page, ({ signIn }) => signIn.endSessions !== undefined)
+    const found = findGuardNamed(exchange.runtime, page, ({ signIn }) => signIn.endSessions !== undefined)
     if (found === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
     if (exchange.head.method !== 'POST') throw edgeError('method_refused', exchange.head.method)
     try {
       await limit(exchange.connection.remoteAddress, async () =>
-        found.gate.signIn.endSessions!(await readLogoutToken(exchange)),
+        found.guard.signIn.endSessions!(await readLogoutToken(exchange)),
       ).catch(recordFor(found))
       return backchannelResponse(200, '')
     } catch (error) {
@@ -157,77 +157,79 @@ export function createLoginHost(options: {
     const { samlProvider } = service
     const { scopeId, version } = samlProvider
     const state = tickets.openState(samlProvider.readRelayState(form))
-    // Compared by what they are: endpoints that share an address have a gate each.
-    const isServedBy = (gate: Gate | undefined) => gate?.scopeId === scopeId && gate.version === version
+    // Compared by what they are: endpoints that share an address have a guard each.
+    const isServedBy = (guard: LoginGuard | undefined) =>
+      guard?.scopeId === scopeId && guard.version === version
     if (state === undefined) {
-      const serves = (origin: string, path: string) => isServedBy(findGate(runtime, { origin, path })?.gate)
+      const serves = (origin: string, path: string) => isServedBy(findGuard(runtime, { origin, path })?.guard)
       return samlProvider.consumeUnsolicited(form, serves).catch(recordFor(service))
     }
     if (state.scopeId !== scopeId) throw new SignInError('other_page')
-    return goOn(runtime, state, (gate) => {
-      if (!isServedBy(gate)) throw new SignInError('settings_changed')
+    return goOn(runtime, state, (guard) => {
+      if (!isServedBy(guard)) throw new SignInError('settings_changed')
       return samlProvider.consumeResponse(form, state)
     })
   }
 
   /**
-   * Goes on with a sign-in at the gate that currently serves its page. A sign-in that was completed or took too long leads
+   * Goes on with a sign-in at the guard that currently serves its page. A sign-in that was completed or took too long leads
    * back to the page, which knows who is signed in.
    */
   async function goOn(
     runtime: EdgeRuntime,
     state: SignInState,
-    complete: (gate: Gate) => Promise<string>,
+    complete: (guard: LoginGuard) => Promise<string>,
   ): Promise<string> {
     const { origin, path, returnTo = '/' } = state
-    const found = findGate(runtime, state)
-    if (found === undefined || found.gate.scopeId !== state.scopeId) throw new SignInError('settings_changed')
-    const { gate, place } = found
+    const found = findGuard(runtime, state)
+    if (found === undefined || found.guard.scopeId !== state.scopeId)
+      throw new SignInError('settings_changed')
+    const { guard, place } = found
     const url = toLocation(origin, returnTo)
     if (tickets.isExpired(state)) return url
     try {
-      if (gate.version !== state.version) throw new SignInError('settings_changed')
-      return await complete(gate)
+      if (guard.version !== state.version) throw new SignInError('settings_changed')
+      return await complete(guard)
     } catch (error) {
       if (!(error instanceof SignInError)) throw error
       if (error.failure === 'completed') return url
-      gate.failures.add(error, gate.signIn.provider, place)
+      guard.failures.add(error, guard.signIn.provider, place)
       throw toEdgeError(error, { place, url, switchUrl: toLocation(origin, switchTarget(path, returnTo)) })
     }
   }
 
   /** The SAML service provider of a route or endpoint in the current routing table. */
   function findSamlService(runtime: EdgeRuntime, name: string): SamlService | undefined {
-    const found = findGateNamed(runtime, name, ({ step }) => samlProviders.get(step)?.name === name)
-    return found && { ...found, samlProvider: samlProviders.get(found.gate.step)! }
+    const found = findGuardNamed(runtime, name, ({ step }) => samlProviders.get(step)?.name === name)
+    return found && { ...found, samlProvider: samlProviders.get(found.guard.step)! }
   }
 
-  /** The gate of a route with this id, or of an endpoint with this host. */
-  function findGateNamed(
+  /** The guard of a route with this id, or of an endpoint with this host. */
+  function findGuardNamed(
     { table }: EdgeRuntime,
     name: string,
-    isWanted: (gate: Gate) => boolean,
-  ): NamedGate | undefined {
+    isWanted: (guard: LoginGuard) => boolean,
+  ): NamedGuard | undefined {
     const httpHost = table.http('https', name) ?? table.http('http', name)
     const route = table.route(name) ?? httpHost?.routeFor('/')
-    const gate = stepsOf(route)
-      .map((step) => gates.get(step))
+    const guard = stepsOf(route)
+      .map((step) => guards.get(step))
       .find((each) => each !== undefined && isWanted(each))
-    return gate && { gate, place: describePlace({ httpHost, route }, '') }
+    return guard && { guard, place: describePlace({ httpHost, route }, '') }
   }
 
-  /** The gate that currently serves this origin and path, and where that is. */
-  function findGate({ table }: EdgeRuntime, { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>) {
+  /** The guard that currently serves this origin and path, and where that is. */
+  function findGuard({ table }: EdgeRuntime, { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>) {
     const [scheme, authority = ''] = origin.split('://')
     const { host } = parseHostPort(authority) ?? {}
     if (host === undefined) return undefined
     try {
       const httpHost = table.http(scheme === 'https' ? 'https' : 'http', host)
       const route = httpHost?.routeFor(path)
-      const gate = stepsOf(route)
-        .map((step) => gates.get(step))
+      const guard = stepsOf(route)
+        .map((step) => guards.get(step))
         .find((each) => each !== undefined)
-      return gate && { gate, place: describePlace({ httpHost, route }, origin) }
+      return guard && { guard, place: describePlace({ httpHost, route }, origin) }
     } catch {
       // No route has this path.
       return undefined
@@ -245,21 +247,21 @@ export function createLoginHost(options: {
   }
 }
 
-/** A gate that an address of the login host names. */
-interface NamedGate {
-  readonly gate: Gate
+/** A guard that an address of the login host names. */
+interface NamedGuard {
+  readonly guard: LoginGuard
   readonly place: FailurePlace
 }
 
-/** A SAML service provider, with the gate that it serves. */
-interface SamlService extends NamedGate {
+/** A SAML service provider, with the guard that it serves. */
+interface SamlService extends NamedGuard {
   readonly samlProvider: SamlServiceProvider
 }
 
-/** Tells the owner of a gate why a message that answers no sign-in was rejected. */
-function recordFor({ gate, place }: NamedGate): (error: unknown) => never {
+/** Tells the owner of a guard why a message that answers no sign-in was rejected. */
+function recordFor({ guard, place }: NamedGuard): (error: unknown) => never {
   return (error) => {
-    if (error instanceof SignInError) gate.failures.add(error, gate.signIn.provider, place)
+    if (error instanceof SignInError) guard.failures.add(error, guard.signIn.provider, place)
     throw error
   }
 }

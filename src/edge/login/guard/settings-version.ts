@@ -1,6 +1,6 @@
 /**
  * Settings that modules got later, with the value that means what was without them. With that value they are left out of
- * the version of a gate, so that its sessions outlive an upgrade.
+ * the version of a guard, so that its sessions outlive an upgrade.
  */
 const LATER_SETTINGS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['token_endpoint_auth_method', ''],

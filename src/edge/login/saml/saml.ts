@@ -23,7 +23,7 @@ const MAX_RELAY_STATE_LENGTH = 4096
 export interface SamlOptions {
   readonly accountId: string
   readonly scopeId: string
-  /** The version of the gate. */
+  /** The version of the guard. */
   readonly version: string
   readonly settings: Settings<typeof Saml>
   readonly name: string
@@ -42,7 +42,7 @@ export interface SamlOptions {
 /** Whether this service provider, with these settings, currently serves an origin and path. */
 export type ServesOrigin = (origin: string, path: string) => boolean
 
-/** The SAML service provider of one route, used by its gate and by its URLs on the login host. */
+/** The SAML service provider of one route, used by its guard and by its URLs on the login host. */
 export interface SamlServiceProvider extends SignIn {
   /** What its URLs name it by. */
   readonly name: string

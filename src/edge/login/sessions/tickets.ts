@@ -18,7 +18,7 @@ const MAX_URL_LENGTH = MAX_TARGET_BYTES - 1024
 /** A page with a longer address is returned to only as long as the browser's own cookie lasts. */
 const MAX_RETURN_LENGTH = 512
 
-/** The gate that started a sign-in, and the browser it was started in. */
+/** The guard that started a sign-in, and the browser it was started in. */
 export interface SignInOrigin {
   readonly scopeId: string
   /** Changes with the settings of the module. */
@@ -46,7 +46,7 @@ export interface SignInState extends SignInOrigin {
 /** A sign-out that the provider completes. It passes through the provider sealed, as OpenID `state`. */
 export type SignOutState = Pick<SignInOrigin, 'scopeId' | 'origin' | 'path'>
 
-/** A verified identity on its way from the login host to the gate. */
+/** A verified identity on its way from the login host to the guard. */
 export interface Ticket extends Omit<SignInOrigin, 'path'> {
   readonly id: string
   readonly identity: Identity
@@ -58,7 +58,7 @@ export interface Ticket extends Omit<SignInOrigin, 'path'> {
 }
 
 /**
- * Carries a sign-in: to the provider as a sealed state, back to the login host, and from there to the gate as a sealed
+ * Carries a sign-in: to the provider as a sealed state, back to the login host, and from there to the guard as a sealed
  * ticket. Codes and assertions of a provider never reach the host of a tenant.
  */
 export interface Tickets {
@@ -68,7 +68,7 @@ export interface Tickets {
   sealSignOut(state: SignOutState): string
   /** Undefined for text that is no sign-out of this platform. */
   openSignOut(text: string): SignOutState | undefined
-  /** The URL that returns the visitor to the gate with a ticket, and with tokens unless they are too large. */
+  /** The URL that returns the visitor to the guard with a ticket, and with tokens unless they are too large. */
   ticketUrl(
     origin: SignInOrigin,
     identity: Identity,
