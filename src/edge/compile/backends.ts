@@ -21,7 +21,7 @@ const MAX_DEPTH = 8
 interface BuildContext {
   readonly accountId: string
   readonly via: EdgeVia
-  readonly dependencies: Set<string>
+  readonly dependencyIds: Set<string>
   branches: number
 }
 
@@ -34,7 +34,7 @@ export class CompiledBackends {
   readonly #parts: { runtime: EdgeRuntime; tunnels: TunnelLookup; budgets: IdleBudgets; dial: Dial }
   readonly #compiled = new Map<
     string,
-    { readonly balancer: Balancer; readonly dependencies: ReadonlySet<string> }
+    { readonly balancer: Balancer; readonly dependencyIds: ReadonlySet<string> }
   >()
   readonly #tunnelTargets = new WeakMap<Tunnel, Map<EdgeVia, UpstreamTarget>>()
   readonly #staticTargets = new Map<string, UpstreamTarget>()
@@ -52,14 +52,14 @@ export class CompiledBackends {
     id: string,
     accountId: string,
     via: EdgeVia,
-  ): { balancer: Balancer; dependencies: ReadonlySet<string> } {
+  ): { balancer: Balancer; dependencyIds: ReadonlySet<string> } {
     const key = `${via} ${accountId} ${id}`
     const existing = this.#compiled.get(key)
     if (existing !== undefined) return existing
-    const dependencies = new Set<string>()
+    const dependencyIds = new Set<string>()
     const compiled = {
-      balancer: this.#build(id, { accountId, via, dependencies, branches: 0 }, []),
-      dependencies,
+      balancer: this.#build(id, { accountId, via, dependencyIds, branches: 0 }, []),
+      dependencyIds,
     }
     this.#compiled.set(key, compiled)
     return compiled
@@ -67,8 +67,8 @@ export class CompiledBackends {
 
   /** Drops every compiled backend that depends on one of these ids. */
   invalidate(ids: ReadonlySet<string>): void {
-    for (const [key, { dependencies }] of this.#compiled)
-      if (!dependencies.isDisjointFrom(ids)) this.#compiled.delete(key)
+    for (const [key, { dependencyIds }] of this.#compiled)
+      if (!dependencyIds.isDisjointFrom(ids)) this.#compiled.delete(key)
     for (const id of ids) {
       if (this.#snapshot.backend('backends_static', id) !== undefined) continue
       for (const key of this.#staticTargets.keys())
@@ -78,7 +78,7 @@ export class CompiledBackends {
 
   #build(id: string, context: BuildContext, ancestors: readonly string[]): Balancer {
     const { accountId, via } = context
-    context.dependencies.add(id)
+    context.dependencyIds.add(id)
     const definition = findBackend(id, this.#snapshot)
     if (definition === undefined || definition.accountId !== accountId || ancestors.includes(id))
       return emptyBackend

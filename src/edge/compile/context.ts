@@ -51,7 +51,7 @@ export class CompileContext {
   readonly accountId: string
   readonly parts: CompilerParts
   readonly accountRestriction: ConnectionStep
-  readonly dependencies = new Set<string>()
+  readonly dependencyIds = new Set<string>()
   readonly brokenScopes: BrokenScope[] = []
 
   constructor(parts: CompilerParts, accountId: string) {
@@ -62,7 +62,7 @@ export class CompileContext {
 
   /** Registers a dependency: the edge is recompiled when the object with this id changes. */
   dependOn(id: string): void {
-    this.dependencies.add(id)
+    this.dependencyIds.add(id)
   }
 
   /** The context that modules of this route or edge are built with. */
@@ -71,8 +71,8 @@ export class CompileContext {
   }
 
   balancer(backendId: string, via: EdgeVia): Balancer {
-    const { balancer, dependencies } = this.parts.backends.get(backendId, this.accountId, via)
-    for (const id of dependencies) this.dependOn(id)
+    const { balancer, dependencyIds } = this.parts.backends.get(backendId, this.accountId, via)
+    for (const id of dependencyIds) this.dependOn(id)
     return balancer
   }
 

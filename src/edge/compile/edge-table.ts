@@ -250,13 +250,13 @@ export class EdgeTable implements EdgeFollower {
       this.#compiled.set(id, current)
       for (const name of current.names) this.#names.set(name, current)
       for (const port of current.ports) this.#ports.set(port, current)
-      for (const dependency of current.dependencies) this.#addDependent(dependency, id)
+      for (const dependency of current.dependencyIds) this.#addDependent(dependency, id)
     }
     if (previous === undefined) return
     for (const name of previous.names) if (this.#names.get(name) === previous) this.#names.delete(name)
     for (const port of previous.ports) if (this.#ports.get(port) === previous) this.#ports.delete(port)
-    for (const dependency of previous.dependencies) {
-      if (!current?.dependencies.has(dependency)) this.#removeDependent(dependency, id)
+    for (const dependency of previous.dependencyIds) {
+      if (!current?.dependencyIds.has(dependency)) this.#removeDependent(dependency, id)
     }
     if (current === undefined) this.#parts.scopedState.delete(id)
   }

@@ -32,7 +32,7 @@ export interface CompiledEdge {
   readonly scopes: readonly { readonly id: string; readonly counters: TcpHost['counters'] }[]
   readonly brokenScopes: readonly BrokenScope[]
   /** Ids of everything the edge was compiled from. It is recompiled when one of them changes. */
-  readonly dependencies: ReadonlySet<string>
+  readonly dependencyIds: ReadonlySet<string>
 }
 
 export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: CompilerParts): CompiledEdge {
@@ -49,7 +49,7 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
     routes,
     scopes: routes,
     brokenScopes: context.brokenScopes,
-    dependencies: context.dependencies,
+    dependencyIds: context.dependencyIds,
   })
   try {
     const tlsPolicy = parts.tlsPolicies.get({ http: true, ...buildTlsSettings(edge, context) })
@@ -81,7 +81,7 @@ export function denyEdge(previous: CompiledEdge, error: unknown): CompiledEdge {
   const { host, names, ports } = previous
   const { module, message } = new ModuleBuildError('configuration', error)
   const brokenScopes: BrokenScope[] = [{ scopeId: host.id, module, reason: message }]
-  const denied = { names, ports, routes: [], brokenScopes, dependencies: new Set<string>() }
+  const denied = { names, ports, routes: [], brokenScopes, dependencyIds: new Set<string>() }
   if (host.kind === 'tcp') {
     const deniedHost: TcpHost = { ...host, tlsPolicy: undefined, connectionSteps: [denyAll(module)] }
     return { ...denied, host: deniedHost, scopes: [deniedHost] }
@@ -121,7 +121,7 @@ export function compileTcpEdge(edge: OwnedRecord<typeof TcpEdge>, parts: Compile
 function toTcpEdge(
   host: TcpHost,
   addresses: Pick<CompiledEdge, 'names' | 'ports'>,
-  { brokenScopes, dependencies }: CompileContext,
+  { brokenScopes, dependencyIds }: CompileContext,
 ): CompiledEdge {
   return {
     ...addresses,
@@ -129,7 +129,7 @@ function toTcpEdge(
     routes: [],
     scopes: [host],
     brokenScopes,
-    dependencies,
+    dependencyIds,
   }
 }
 

@@ -31,7 +31,7 @@ export interface CompiledConfiguration {
   /** Serves the names instead of agents; undefined without a backend. */
   readonly host: HttpHost | TcpHost | undefined
   /** Ids of everything it was compiled from. */
-  readonly dependencies: ReadonlySet<string>
+  readonly dependencyIds: ReadonlySet<string>
 }
 
 type OwnedConfiguration = OwnedRecord<typeof EndpointConfiguration>
@@ -57,8 +57,8 @@ export class EndpointConfigurations {
 
   /** Drops the compiled configurations that depend on these ids. */
   applyChanges(ids: ReadonlySet<string>): void {
-    for (const [id, { dependencies }] of this.#compiled)
-      if (!dependencies.isDisjointFrom(ids)) this.#compiled.delete(id)
+    for (const [id, { dependencyIds }] of this.#compiled)
+      if (!dependencyIds.isDisjointFrom(ids)) this.#compiled.delete(id)
     const { configurations } = this.#parts.snapshot
     this.#hasBackends = configurations.values().some(({ backend }) => backend?.enabled === true)
     this.#revision++
@@ -139,7 +139,7 @@ function compileConfiguration(record: OwnedConfiguration, parts: CompilerParts):
     signsIn: [oauth, oidc, saml].some((login) => login?.enabled),
     restricted: enabled.includes('ip_policy'),
     requiresHttp: enabled.some((name) => name !== 'ip_policy'),
-    dependencies: context.dependencies,
+    dependencyIds: context.dependencyIds,
   }
   return record.type === 'tcp'
     ? { ...shared, ...compileTcp(record, context) }
