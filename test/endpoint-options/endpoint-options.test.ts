@@ -343,14 +343,14 @@ test('endpoint options become module settings, in the order in which a request p
       url: `${proto}://app.test`,
     }
     const tunnel = { id: 'tn_1', accountId: 'ac_1', address, options }
-    const parts = {
+    const dependencies = {
       runtime: { clock: {}, log: { warn: (...args: unknown[]) => warnings.push(args) } },
       ipPolicies: { accountRestriction: () => () => undefined },
     }
     const { connectionSteps, steps, wrapBackend, tls } = compileEndpoint(
       tunnel as never,
       undefined,
-      parts as never,
+      dependencies as never,
     )
     return {
       // Only those that see requests have an order.

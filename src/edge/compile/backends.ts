@@ -31,7 +31,7 @@ interface BuildContext {
  */
 export class CompiledBackends {
   readonly #snapshot: Snapshot
-  readonly #parts: { runtime: EdgeRuntime; tunnels: TunnelLookup; budgets: IdleBudgets; dial: Dial }
+  readonly #dependencies: { runtime: EdgeRuntime; tunnels: TunnelLookup; budgets: IdleBudgets; dial: Dial }
   readonly #compiled = new Map<
     string,
     { readonly balancer: Balancer; readonly dependencyIds: ReadonlySet<string> }
@@ -41,10 +41,10 @@ export class CompiledBackends {
 
   constructor(
     snapshot: Snapshot,
-    parts: { runtime: EdgeRuntime; tunnels: TunnelLookup; budgets: IdleBudgets; dial: Dial },
+    dependencies: { runtime: EdgeRuntime; tunnels: TunnelLookup; budgets: IdleBudgets; dial: Dial },
   ) {
     this.#snapshot = snapshot
-    this.#parts = parts
+    this.#dependencies = dependencies
   }
 
   /** Returns the compiled backend with this id, and the ids it depends on. */
@@ -83,19 +83,19 @@ export class CompiledBackends {
     if (definition === undefined || definition.accountId !== accountId || ancestors.includes(id))
       return emptyBackend
     if (ancestors.length >= MAX_DEPTH || ++context.branches > MAX_BRANCHES) {
-      this.#parts.runtime.log.warn({ id }, 'backend skipped: tree too deep or too wide')
+      this.#dependencies.runtime.log.warn({ id }, 'backend skipped: tree too deep or too wide')
       return emptyBackend
     }
     try {
       return definition.build({
         http: via === 'https-edge',
         child: (child) => this.#build(child, context, [...ancestors, id]),
-        tunnelsWithLabels: (labels) => this.#parts.tunnels.findLabelled(accountId, labels),
+        tunnelsWithLabels: (labels) => this.#dependencies.tunnels.findLabelled(accountId, labels),
         tunnelTarget: (tunnel) => this.#tunnelTarget(tunnel, via),
         staticTarget: ({ address, tls }) => this.#staticTarget(id, address, tls.enabled, via),
       })
     } catch (error) {
-      this.#parts.runtime.log.warn({ err: error, id }, 'backend skipped: build failed')
+      this.#dependencies.runtime.log.warn({ err: error, id }, 'backend skipped: build failed')
       return emptyBackend
     }
   }
@@ -109,7 +109,7 @@ export class CompiledBackends {
     }
     const existing = targets.get(via)
     if (existing !== undefined) return existing
-    const { runtime, budgets } = this.#parts
+    const { runtime, budgets } = this.#dependencies
     const target = new TunnelTarget(runtime, tunnel, budgets.forSession(tunnel.sessionId), via, 'https')
     targets.set(via, target)
     return target
@@ -119,7 +119,7 @@ export class CompiledBackends {
     const key = `${id} ${via} ${address} ${secure}`
     const existing = this.#staticTargets.get(key)
     if (existing !== undefined) return existing
-    const target = new StaticTarget(this.#parts.runtime, this.#parts.dial, address, secure, via)
+    const target = new StaticTarget(this.#dependencies.runtime, this.#dependencies.dial, address, secure, via)
     this.#staticTargets.set(key, target)
     return target
   }

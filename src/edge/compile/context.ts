@@ -18,7 +18,7 @@ import type { PolicyStates } from './policy-states.ts'
 import type { ScopedState } from './scoped-state.ts'
 
 /** What the compiler needs besides the edge itself. */
-export interface CompilerParts {
+export interface CompilerDependencies {
   readonly runtime: EdgeRuntime
   readonly services: EdgeServices
   readonly snapshot: Snapshot
@@ -49,15 +49,15 @@ export interface BrokenScope {
 /** Compiles one edge: collects its dependencies and its broken scopes. */
 export class CompileContext {
   readonly accountId: string
-  readonly parts: CompilerParts
+  readonly dependencies: CompilerDependencies
   readonly accountRestriction: ConnectionStep
   readonly dependencyIds = new Set<string>()
   readonly brokenScopes: BrokenScope[] = []
 
-  constructor(parts: CompilerParts, accountId: string) {
-    this.parts = parts
+  constructor(dependencies: CompilerDependencies, accountId: string) {
+    this.dependencies = dependencies
     this.accountId = accountId
-    this.accountRestriction = parts.ipPolicies.accountRestriction(accountId)
+    this.accountRestriction = dependencies.ipPolicies.accountRestriction(accountId)
   }
 
   /** Registers a dependency: the edge is recompiled when the object with this id changes. */
@@ -71,7 +71,7 @@ export class CompileContext {
   }
 
   balancer(backendId: string, via: EdgeVia): Balancer {
-    const { balancer, dependencyIds } = this.parts.backends.get(backendId, this.accountId, via)
+    const { balancer, dependencyIds } = this.dependencies.backends.get(backendId, this.accountId, via)
     for (const id of dependencyIds) this.dependOn(id)
     return balancer
   }
@@ -81,7 +81,7 @@ export class CompileContext {
     const { module, message } =
       error instanceof ModuleBuildError ? error : new ModuleBuildError('configuration', error)
     this.brokenScopes.push({ scopeId, module, reason: message })
-    this.parts.runtime.log.warn(
+    this.dependencies.runtime.log.warn(
       { id: scopeId, module, reason: message },
       'module broken: denying all traffic',
     )
@@ -104,24 +104,24 @@ class ScopedModuleContext implements ModuleContext {
   }
 
   get clock(): Clock {
-    return this.#context.parts.runtime.clock
+    return this.#context.dependencies.runtime.clock
   }
 
   get services(): EdgeServices {
-    return this.#context.parts.services
+    return this.#context.dependencies.services
   }
 
   compileIpPolicies(policyIds: readonly string[]): AddressFilter {
     for (const id of policyIds) this.#context.dependOn(id)
-    return this.#context.parts.ipPolicies.compile(policyIds)
+    return this.#context.dependencies.ipPolicies.compile(policyIds)
   }
 
   readAuthorities(ids: readonly string[]): readonly string[] {
     for (const id of ids) this.#context.dependOn(id)
-    return authorityCertificates(this.#context.parts.snapshot, ids)
+    return authorityCertificates(this.#context.dependencies.snapshot, ids)
   }
 
   getOrCreate<T extends object>(name: string, key: string, create: () => T): T {
-    return this.#context.parts.scopedState.getOrCreate(this.scopeId, name, key, create)
+    return this.#context.dependencies.scopedState.getOrCreate(this.scopeId, name, key, create)
   }
 }

@@ -3,7 +3,7 @@ import { NameIndex } from '../../base/values/name-index.ts'
 import { IpPolicy } from '../../resources/index.ts'
 import type { EdgeChange, EdgeFollower, EdgeLoad, Snapshot } from '../contracts/snapshot.ts'
 import type { Counters, HttpRoute } from '../contracts/table.ts'
-import type { BrokenScope, CompilerParts } from './context.ts'
+import type { BrokenScope, CompilerDependencies } from './context.ts'
 import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge, denyEdge } from './edge.ts'
 import type { EndpointConfigurations } from './endpoint-configurations.ts'
 
@@ -14,7 +14,7 @@ const COALESCE_DELAY_MS = 20
 const COMPILE_SLICE_MS = 10
 
 /** What the table needs besides the snapshot. */
-export interface EdgeTableDependencies extends Omit<CompilerParts, 'snapshot'> {
+export interface EdgeTableDependencies extends Omit<CompilerDependencies, 'snapshot'> {
   readonly configurations: Pick<EndpointConfigurations, 'applyChanges' | 'ports'>
   /** Called with the ports that TCP edges and configurations serve whenever they may have changed. */
   onPortsChanged(ports: ReadonlySet<number>): void
@@ -39,7 +39,7 @@ export interface ScopeCounts extends ScopeCounters {
  * with.
  */
 export class EdgeTable implements EdgeFollower {
-  readonly #parts: CompilerParts & EdgeTableDependencies
+  readonly #dependencies: CompilerDependencies & EdgeTableDependencies
   readonly #snapshot: Snapshot
   readonly #compiled = new Map<string, CompiledEdge>()
   readonly #names = new NameIndex<CompiledEdge>()
@@ -53,9 +53,9 @@ export class EdgeTable implements EdgeFollower {
   #loaded = false
   #applied = Promise.withResolvers<void>()
 
-  constructor(snapshot: Snapshot, parts: EdgeTableDependencies) {
+  constructor(snapshot: Snapshot, dependencies: EdgeTableDependencies) {
     this.#snapshot = snapshot
-    this.#parts = { ...parts, snapshot }
+    this.#dependencies = { ...dependencies, snapshot }
   }
 
   /** The edge of exactly this name. */
@@ -207,8 +207,10 @@ export class EdgeTable implements EdgeFollower {
     this.#applying = false
     this.#applied.resolve()
     this.#applied = Promise.withResolvers()
-    this.#parts.onPortsChanged(new Set([...this.#ports.keys(), ...this.#parts.configurations.ports()]))
-    const { connections, log } = this.#parts.runtime
+    this.#dependencies.onPortsChanged(
+      new Set([...this.#ports.keys(), ...this.#dependencies.configurations.ports()]),
+    )
+    const { connections, log } = this.#dependencies.runtime
     fanOut(
       [...connections],
       (connection) => connection.revalidate(),
@@ -220,15 +222,15 @@ export class EdgeTable implements EdgeFollower {
     if (this.#changedIds.size === 0) return
     const changed = new Set(this.#changedIds)
     this.#changedIds.clear()
-    this.#parts.ipPolicies.refresh(changed)
-    this.#parts.backends.invalidate(changed)
-    this.#parts.configurations.applyChanges(changed)
+    this.#dependencies.ipPolicies.refresh(changed)
+    this.#dependencies.backends.invalidate(changed)
+    this.#dependencies.configurations.applyChanges(changed)
     for (const id of changed) {
       if (this.#isEdge(id)) this.#dirtyEdges.add(id)
       const dependents = this.#dependents.get(id)
       if (typeof dependents === 'string') this.#dirtyEdges.add(dependents)
       else for (const dependent of dependents ?? []) this.#dirtyEdges.add(dependent)
-      if (!this.#hasState(id)) this.#parts.scopedState.delete(id)
+      if (!this.#hasState(id)) this.#dependencies.scopedState.delete(id)
     }
   }
 
@@ -258,20 +260,20 @@ export class EdgeTable implements EdgeFollower {
     for (const dependency of previous.dependencyIds) {
       if (!current?.dependencyIds.has(dependency)) this.#removeDependent(dependency, id)
     }
-    if (current === undefined) this.#parts.scopedState.delete(id)
+    if (current === undefined) this.#dependencies.scopedState.delete(id)
   }
 
   #compileEdge(id: string, previous: CompiledEdge | undefined): CompiledEdge | undefined {
     const { httpsEdges, tlsEdges, tcpEdges } = this.#snapshot
     try {
       const https = httpsEdges.get(id)
-      if (https !== undefined) return compileHttpsEdge(https, this.#parts)
+      if (https !== undefined) return compileHttpsEdge(https, this.#dependencies)
       const tls = tlsEdges.get(id)
-      if (tls !== undefined) return compileTlsEdge(tls, this.#parts)
+      if (tls !== undefined) return compileTlsEdge(tls, this.#dependencies)
       const tcp = tcpEdges.get(id)
-      return tcp === undefined ? undefined : compileTcpEdge(tcp, this.#parts)
+      return tcp === undefined ? undefined : compileTcpEdge(tcp, this.#dependencies)
     } catch (error) {
-      this.#parts.runtime.log.error({ err: error, id }, 'edge unreadable: denying all traffic')
+      this.#dependencies.runtime.log.error({ err: error, id }, 'edge unreadable: denying all traffic')
       return previous === undefined ? undefined : denyEdge(previous, error)
     }
   }

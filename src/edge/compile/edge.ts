@@ -8,7 +8,7 @@ import type { TlsPolicy, TlsPolicySettings, TlsSettings } from '../contracts/tls
 import { ModuleConfigError } from '../modules/context.ts'
 import type { ReadTlsSettings } from '../policy/context.ts'
 import { findCertificateFault } from './certificates.ts'
-import { type BrokenScope, CompileContext, type CompilerParts } from './context.ts'
+import { type BrokenScope, CompileContext, type CompilerDependencies } from './context.ts'
 import { presentsCertificate, withLiveTlsPolicy } from './live-tls-policy.ts'
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
 import { createPathRouter } from './path-router.ts'
@@ -35,12 +35,15 @@ export interface CompiledEdge {
   readonly dependencyIds: ReadonlySet<string>
 }
 
-export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: CompilerParts): CompiledEdge {
+export function compileHttpsEdge(
+  edge: OwnedRecord<typeof HttpsEdge>,
+  dependencies: CompilerDependencies,
+): CompiledEdge {
   const { id, accountId, mutual_tls } = edge
-  const context = new CompileContext(parts, accountId)
+  const context = new CompileContext(dependencies, accountId)
   const names = parseHostnames(edge.hostports)
-  const routeRecords = parts.snapshot.routesOf(id)
-  const traffic = parts.runtime.traffic.forAccount(accountId)
+  const routeRecords = dependencies.snapshot.routesOf(id)
+  const traffic = dependencies.runtime.traffic.forAccount(accountId)
   const base = { kind: 'http', id, accountId, traffic, redirectToHttps: false } as const
   const toCompiledEdge = (host: HttpHost, routes: readonly HttpRoute[]): CompiledEdge => ({
     names,
@@ -52,8 +55,8 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
     dependencyIds: context.dependencyIds,
   })
   try {
-    const tlsPolicy = parts.tlsPolicies.get({ http: true, ...buildTlsSettings(edge, context) })
-    requireCertificates(names, parts.snapshot, context)
+    const tlsPolicy = dependencies.tlsPolicies.get({ http: true, ...buildTlsSettings(edge, context) })
+    requireCertificates(names, dependencies.snapshot, context)
     const rules = routeRecords.map((record) => ({
       matchType: record.match_type,
       match: record.match,
@@ -91,9 +94,12 @@ export function denyEdge(previous: CompiledEdge, error: unknown): CompiledEdge {
   return { ...denied, host: deniedHost, scopes: [route] }
 }
 
-export function compileTlsEdge(edge: OwnedRecord<typeof TlsEdge>, parts: CompilerParts): CompiledEdge {
+export function compileTlsEdge(
+  edge: OwnedRecord<typeof TlsEdge>,
+  dependencies: CompilerDependencies,
+): CompiledEdge {
   const { mutual_tls, tls_termination } = edge
-  const context = new CompileContext(parts, edge.accountId)
+  const context = new CompileContext(dependencies, edge.accountId)
   const names = parseHostnames(edge.hostports)
   const byModule = tls_termination?.enabled === true && tls_termination.terminate_at === 'edge'
   const host = compileTcpHost(edge, 'tls-edge', context, (byPolicy) => {
@@ -103,14 +109,17 @@ export function compileTlsEdge(edge: OwnedRecord<typeof TlsEdge>, parts: Compile
       return undefined
     }
     if (byPolicy === undefined || !presentsCertificate(byPolicy))
-      requireCertificates(names, parts.snapshot, context)
+      requireCertificates(names, dependencies.snapshot, context)
     return { http: false, ...buildTlsSettings(edge, context) }
   })
   return toTcpEdge(host, { names, ports: [] }, context)
 }
 
-export function compileTcpEdge(edge: OwnedRecord<typeof TcpEdge>, parts: CompilerParts): CompiledEdge {
-  const context = new CompileContext(parts, edge.accountId)
+export function compileTcpEdge(
+  edge: OwnedRecord<typeof TcpEdge>,
+  dependencies: CompilerDependencies,
+): CompiledEdge {
+  const context = new CompileContext(dependencies, edge.accountId)
   const ports = (edge.hostports ?? []).map((hostport) =>
     Number(hostport.slice(hostport.lastIndexOf(':') + 1)),
   )
@@ -145,7 +154,7 @@ export function compileTcpHost(
     kind: 'tcp',
     id,
     accountId,
-    traffic: context.parts.runtime.traffic.forAccount(accountId),
+    traffic: context.dependencies.runtime.traffic.forAccount(accountId),
     proto: via === 'tls-edge' ? 'tls' : 'tcp',
     via,
     restricted: ip_restriction?.enabled === true,
@@ -168,7 +177,7 @@ export function compileTcpHost(
     const edgeBackend: TcpBackend = backend?.enabled
       ? toTcpBackend(context.balancer(backend.backend_id, via))
       : () => undefined
-    const { tlsPolicies } = context.parts
+    const { tlsPolicies } = context.dependencies
     const tls = buildTls(policy?.tls)
     // Where TLS is terminated, the policy runs after the handshake.
     const securedConnectionSteps: ConnectionStep[] = []

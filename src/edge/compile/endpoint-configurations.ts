@@ -11,7 +11,7 @@ import { type OwnedRecord, portOf } from '../contracts/snapshot.ts'
 import type { HttpHost, HttpRoute, TcpHost } from '../contracts/table.ts'
 import type { TlsSettings } from '../contracts/tls-policy.ts'
 import type { Tunnel } from '../contracts/tunnels.ts'
-import { CompileContext, type CompilerParts } from './context.ts'
+import { CompileContext, type CompilerDependencies } from './context.ts'
 import { buildTlsSettings, compileTcpHost } from './edge.ts'
 import { compileRoute, deniedRoute } from './route.ts'
 
@@ -41,13 +41,13 @@ type OwnedConfiguration = OwnedRecord<typeof EndpointConfiguration>
  * most specific reservation that covers a name decides.
  */
 export class EndpointConfigurations {
-  readonly #parts: CompilerParts
+  readonly #dependencies: CompilerDependencies
   readonly #compiled = new Map<string, CompiledConfiguration>()
   #hasBackends = false
   #revision = 0
 
-  constructor(parts: CompilerParts) {
-    this.#parts = parts
+  constructor(dependencies: CompilerDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Another number whenever the configuration of an endpoint may have changed. */
@@ -59,7 +59,7 @@ export class EndpointConfigurations {
   applyChanges(ids: ReadonlySet<string>): void {
     for (const [id, { dependencyIds }] of this.#compiled)
       if (!dependencyIds.isDisjointFrom(ids)) this.#compiled.delete(id)
-    const { configurations } = this.#parts.snapshot
+    const { configurations } = this.#dependencies.snapshot
     this.#hasBackends = configurations.values().some(({ backend }) => backend?.enabled === true)
     this.#revision++
   }
@@ -68,7 +68,10 @@ export class EndpointConfigurations {
   find({ accountId, address }: Tunnel): CompiledConfiguration | undefined {
     if (address.proto === undefined || address.internalTo !== undefined) return undefined
     if (address.proto === 'tcp')
-      return this.#get(accountId, this.#parts.snapshot.addressAt(address.port)?.endpoint_configuration_id)
+      return this.#get(
+        accountId,
+        this.#dependencies.snapshot.addressAt(address.port)?.endpoint_configuration_id,
+      )
     const domain = this.#domainOf(address.host)
     return this.#get(
       accountId,
@@ -90,7 +93,7 @@ export class EndpointConfigurations {
   /** The TCP host of a port whose configuration has a backend. */
   tcp(port: number): TcpHost | undefined {
     if (!this.#hasBackends) return undefined
-    const address = this.#parts.snapshot.addressAt(port)
+    const address = this.#dependencies.snapshot.addressAt(port)
     const host = address && this.#get(address.accountId, address.endpoint_configuration_id)?.host
     return host?.kind === 'tcp' ? host : undefined
   }
@@ -98,18 +101,18 @@ export class EndpointConfigurations {
   /** The ports that are served by a backend. */
   ports(): number[] {
     if (!this.#hasBackends) return []
-    return [...this.#parts.snapshot.addresses.values()].map(portOf).filter((port) => this.tcp(port))
+    return [...this.#dependencies.snapshot.addresses.values()].map(portOf).filter((port) => this.tcp(port))
   }
 
   /** The route of the configuration with this id. */
   route(id: string): HttpRoute | undefined {
-    const record = this.#parts.snapshot.configurations.get(id)
+    const record = this.#dependencies.snapshot.configurations.get(id)
     return record && this.#get(record.accountId, id)?.route
   }
 
   #domainOf(host: string) {
     for (const name of coveringNames(host)) {
-      const domain = this.#parts.snapshot.domainNamed(name)
+      const domain = this.#dependencies.snapshot.domainNamed(name)
       if (domain !== undefined) return domain
     }
     return undefined
@@ -117,18 +120,21 @@ export class EndpointConfigurations {
 
   #get(accountId: string, id: string | null | undefined): CompiledConfiguration | undefined {
     if (!id) return undefined
-    const record = this.#parts.snapshot.configurations.get(id)
+    const record = this.#dependencies.snapshot.configurations.get(id)
     if (record === undefined || record.accountId !== accountId) return undefined
     const existing = this.#compiled.get(id)
     if (existing !== undefined) return existing
-    const compiled = compileConfiguration(record, this.#parts)
+    const compiled = compileConfiguration(record, this.#dependencies)
     this.#compiled.set(id, compiled)
     return compiled
   }
 }
 
-function compileConfiguration(record: OwnedConfiguration, parts: CompilerParts): CompiledConfiguration {
-  const context = new CompileContext(parts, record.accountId)
+function compileConfiguration(
+  record: OwnedConfiguration,
+  dependencies: CompilerDependencies,
+): CompiledConfiguration {
+  const context = new CompileContext(dependencies, record.accountId)
   context.dependOn(record.id)
   const { basic_auth, oauth, oidc, saml } = record
   const enabled = (Object.keys(configurationModules) as (keyof typeof configurationModules)[]).filter(
@@ -162,7 +168,7 @@ function compileTcp(record: OwnedConfiguration, context: CompileContext): Compil
 
 function compileHttp(record: OwnedConfiguration, context: CompileContext): Compiled {
   const { id, accountId, type, backend } = record
-  const { runtime, tlsPolicies } = context.parts
+  const { runtime, tlsPolicies } = context.dependencies
   const { tls, route } = buildHttp(record, context)
   const host: HttpHost = {
     kind: 'http',

@@ -15,10 +15,10 @@ import { editRequests } from '../modules/request-headers.ts'
 import { editResponses } from '../modules/response-headers.ts'
 import type { ReadTlsSettings } from '../policy/context.ts'
 import type { CompiledPolicy } from '../policy/index.ts'
-import type { CompilerParts } from './context.ts'
+import type { CompilerDependencies } from './context.ts'
 import type { CompiledConfiguration } from './endpoint-configurations.ts'
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
-import { buildPolicy, type PolicyParts } from './policy.ts'
+import { buildPolicy, type PolicyDependencies } from './policy.ts'
 
 /** What an endpoint's options compile to. */
 export interface EndpointModules {
@@ -41,19 +41,19 @@ export interface EndpointModules {
 export function compileEndpoint(
   tunnel: Tunnel,
   configuration: CompiledConfiguration | undefined,
-  parts: PolicyParts & Pick<CompilerParts, 'countExchange'>,
+  dependencies: PolicyDependencies & Pick<CompilerDependencies, 'countExchange'>,
 ): EndpointModules {
   const { id, accountId, options } = tunnel
-  const accountRestriction = parts.ipPolicies.accountRestriction(accountId)
+  const accountRestriction = dependencies.ipPolicies.accountRestriction(accountId)
   try {
-    const context = createEndpointContext(tunnel, parts)
+    const context = createEndpointContext(tunnel, dependencies)
     const {
       connection,
       request,
       backend,
       tls: tlsOptions,
     } = buildOptions(options, context, configuration?.basicAuth)
-    const policy = buildEndpointPolicy(tunnel, context, parts)
+    const policy = buildEndpointPolicy(tunnel, context, dependencies)
     if (configuration !== undefined) requireCompatible(configuration, tunnel, policy)
     // A policy is nearest to the upstream: it sees requests as the options leave them, and responses first.
     // Where a tls endpoint terminates TLS, the policy runs after the handshake.
@@ -83,7 +83,10 @@ export function compileEndpoint(
   } catch (error) {
     const { module, message } =
       error instanceof ModuleBuildError ? error : new ModuleBuildError('endpoint', error)
-    parts.runtime.log.warn({ id, module, reason: message }, 'endpoint option broken: denying all traffic')
+    dependencies.runtime.log.warn(
+      { id, module, reason: message },
+      'endpoint option broken: denying all traffic',
+    )
     return { connectionSteps: [denyAll(module)], steps: undefined, wrapBackend: undefined, tls: {} }
   }
 }
@@ -109,7 +112,7 @@ function requireCompatible(
 function buildEndpointPolicy(
   { id, address, options, region }: Tunnel,
   context: ModuleContext,
-  parts: PolicyParts,
+  dependencies: PolicyDependencies,
 ): CompiledPolicy | undefined {
   const { trafficPolicy: text } = options
   if (text === undefined || address.proto === undefined) return undefined
@@ -129,13 +132,17 @@ function buildEndpointPolicy(
     scope: `${proto} ${hostport}`,
     serviceName: host,
   } as const
-  return buildPolicy(policy, { ...context, compileIpPolicies: (ids) => parts.ipPolicies.compile(ids) }, parts)
+  return buildPolicy(
+    policy,
+    { ...context, compileIpPolicies: (ids) => dependencies.ipPolicies.compile(ids) },
+    dependencies,
+  )
 }
 
 /** Options carry inline what edges reference by id, so this context resolves those lookups from the options. */
 function createEndpointContext(
   tunnel: Tunnel,
-  { runtime, services, countExchange }: Pick<CompilerParts, 'runtime' | 'services' | 'countExchange'>,
+  { runtime, services, countExchange }: Pick<CompilerDependencies, 'runtime' | 'services' | 'countExchange'>,
 ): ModuleContext {
   const { accountId, options } = tunnel
   return {

@@ -17,7 +17,7 @@ import { withLiveTlsPolicy } from './live-tls-policy.ts'
 import { denyAll } from './module.ts'
 
 /** What the endpoints are compiled with. */
-export interface EndpointParts {
+export interface EndpointDependencies {
   readonly runtime: EdgeRuntime
   readonly budgets: IdleBudgets
   readonly tlsPolicies: TlsPolicies
@@ -34,12 +34,19 @@ export class CompiledEndpoints {
   readonly #budgets: IdleBudgets
   readonly #tlsPolicies: TlsPolicies
   readonly #tunnels: Pick<TunnelLookup, 'poolOf'>
-  readonly #compileModules: EndpointParts['compileModules']
+  readonly #compileModules: EndpointDependencies['compileModules']
   readonly #http: CompiledHosts<HttpHost>
   readonly #tcp: CompiledHosts<TcpHost>
   readonly #targets = new WeakMap<Tunnel, TunnelTarget>()
 
-  constructor({ runtime, budgets, tlsPolicies, tunnels, configurations, compileModules }: EndpointParts) {
+  constructor({
+    runtime,
+    budgets,
+    tlsPolicies,
+    tunnels,
+    configurations,
+    compileModules,
+  }: EndpointDependencies) {
     this.#runtime = runtime
     this.#budgets = budgets
     this.#tlsPolicies = tlsPolicies

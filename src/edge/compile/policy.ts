@@ -3,7 +3,7 @@ import { parseHostPort } from '../../base/values/hostport.ts'
 import { type Attachment, type EndpointSource, listRequiredTokens, readPolicy } from '../../policy/index.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import { type CompiledPolicy, compilePolicy } from '../policy/index.ts'
-import type { CompileContext, CompilerParts } from './context.ts'
+import type { CompileContext, CompilerDependencies } from './context.ts'
 import { ModuleBuildError } from './module.ts'
 
 /** A traffic policy and what it is attached to. */
@@ -18,8 +18,8 @@ export interface AttachedPolicy {
   readonly serviceName: string
 }
 
-export type PolicyParts = Pick<
-  CompilerParts,
+export type PolicyDependencies = Pick<
+  CompilerDependencies,
   'runtime' | 'services' | 'snapshot' | 'ipPolicies' | 'policyStates' | 'internalEndpoints'
 >
 
@@ -27,7 +27,7 @@ export type PolicyParts = Pick<
 export function buildPolicy(
   { text, attachment, endpoint, region, scope, serviceName }: AttachedPolicy,
   context: ModuleContext,
-  { runtime, snapshot, ipPolicies, policyStates, internalEndpoints }: PolicyParts,
+  { runtime, snapshot, ipPolicies, policyStates, internalEndpoints }: PolicyDependencies,
 ): CompiledPolicy {
   const { accountId, scopeId, clock, services } = context
   try {
@@ -100,5 +100,5 @@ export function buildPolicyModule(
     scope: scopeId,
     serviceName: scopeId,
   }
-  return buildPolicy(policy, context.moduleContext(scopeId), context.parts)
+  return buildPolicy(policy, context.moduleContext(scopeId), context.dependencies)
 }

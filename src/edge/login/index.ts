@@ -246,9 +246,18 @@ export function createLogins(options: LoginOptions): LoginService {
       const urls = () => (serviceName === undefined ? settings : samlUrls(idpUrl(), serviceName))
       try {
         const requestKey = toRequestKey(settings, accountId)
-        const parts = { tickets, replayGuard, store, revocations, clock, outbound, workers, requestKey }
+        const dependencies = {
+          tickets,
+          replayGuard,
+          store,
+          revocations,
+          clock,
+          outbound,
+          workers,
+          requestKey,
+        }
         const { signIn, step } = protect(context, settings, [], (version) =>
-          createSamlServiceProvider({ ...parts, accountId, scopeId, version, settings, name, urls }),
+          createSamlServiceProvider({ ...dependencies, accountId, scopeId, version, settings, name, urls }),
         )
         samlProviders.set(step, signIn)
         return step

@@ -17,7 +17,7 @@ type Operator = OwnedRecord<typeof KubernetesOperator>
 const FEATURE = 'bindings'
 
 /** What the services are looked up in. */
-export interface ClusterServiceParts {
+export interface ClusterServiceDependencies {
   readonly snapshot: Snapshot
   readonly tunnels: Pick<TunnelLookup, 'atBound' | 'poolOf'>
   readonly endpoints: CompiledEndpoints
@@ -26,17 +26,17 @@ export interface ClusterServiceParts {
 
 /** The services that Kubernetes operators offer in their clusters: endpoints of their accounts that they select. */
 export class ClusterServices implements ClusterServiceLookup {
-  readonly #parts: ClusterServiceParts
+  readonly #dependencies: ClusterServiceDependencies
   /** By record, which a change of the operator replaces. */
   readonly #selectors = new WeakMap<Operator, SelectsTunnel>()
 
-  constructor(parts: ClusterServiceParts) {
-    this.#parts = parts
+  constructor(dependencies: ClusterServiceDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** The operator whose current certificate has this fingerprint, and until when that is valid. */
   operatorWith(fingerprint: string): { readonly id: string; readonly notAfter: number } | undefined {
-    const operator = this.#parts.snapshot.operatorWith(fingerprint)
+    const operator = this.#dependencies.snapshot.operatorWith(fingerprint)
     const notAfter = operator?.binding?.cert?.not_after
     return operator === undefined || notAfter === undefined || !isEnabled(operator)
       ? undefined
@@ -55,9 +55,9 @@ export class ClusterServices implements ClusterServiceLookup {
     { operatorId, proto, host, port }: ClusterService,
     which: 'current' | 'next',
   ): HttpHost | TcpHost | undefined {
-    const operator = this.#parts.snapshot.operators.get(operatorId)
+    const operator = this.#dependencies.snapshot.operators.get(operatorId)
     if (operator === undefined || !isEnabled(operator)) return undefined
-    const { tunnels, endpoints } = this.#parts
+    const { tunnels, endpoints } = this.#dependencies
     const bound = tunnels.atBound(operator.accountId, { proto, host, port })
     if (bound === undefined) return undefined
     const next = () => (which === 'next' ? bound.next() : bound.current)
@@ -81,7 +81,7 @@ export class ClusterServices implements ClusterServiceLookup {
   #selectorsOf(operator: Operator): SelectsTunnel {
     const existing = this.#selectors.get(operator)
     if (existing !== undefined) return existing
-    const selects = this.#parts.compileSelectors(operator.binding?.endpoint_selectors ?? [])
+    const selects = this.#dependencies.compileSelectors(operator.binding?.endpoint_selectors ?? [])
     this.#selectors.set(operator, selects)
     return selects
   }

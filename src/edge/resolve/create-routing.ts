@@ -41,7 +41,7 @@ export interface RoutingDependencies {
 }
 
 /** Creates the routing of all edges and endpoints. There are none until the store sends the configuration. */
-export function createRouting(parts: RoutingDependencies): {
+export function createRouting(dependencies: RoutingDependencies): {
   routes: RoutingTable
   edges: EdgeTable
   findErrorPage: FindErrorPage
@@ -59,7 +59,7 @@ export function createRouting(parts: RoutingDependencies): {
     sharesCounts,
     compileSelectors,
     platformHosts,
-  } = parts
+  } = dependencies
   const snapshot = new Snapshot()
   const ipPolicies = new CompiledIpPolicies(snapshot, runtime.log)
   const budgets = new IdleBudgets()
@@ -76,7 +76,7 @@ export function createRouting(parts: RoutingDependencies): {
       return pool && endpoints.tcp(pool.next())
     },
   }
-  const compilerParts = {
+  const compilerDependencies = {
     runtime,
     services,
     snapshot,
@@ -88,18 +88,18 @@ export function createRouting(parts: RoutingDependencies): {
     countExchange: exchange,
     tlsPolicies,
   }
-  const configurations = new EndpointConfigurations(compilerParts)
+  const configurations = new EndpointConfigurations(compilerDependencies)
   const endpoints: CompiledEndpoints = new CompiledEndpoints({
     runtime,
     budgets,
     tlsPolicies,
     tunnels,
     configurations,
-    compileModules: (tunnel, configuration) => compileEndpoint(tunnel, configuration, compilerParts),
+    compileModules: (tunnel, configuration) => compileEndpoint(tunnel, configuration, compilerDependencies),
   })
   const edgePorts = new DesiredPorts(ports, runtime.log)
   const edges = new EdgeTable(snapshot, {
-    ...compilerParts,
+    ...compilerDependencies,
     configurations,
     onPortsChanged: (ports) => edgePorts.setDesired(ports),
   })
