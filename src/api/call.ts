@@ -3,7 +3,7 @@ import type { Logger } from '../base/process/log.ts'
 import type { Clock } from '../base/values/clock.ts'
 import { type RenderContext, resourceOfPrefix } from '../resources/index.ts'
 import type { Row, Store, Transaction } from '../store/index.ts'
-import type { ApiConfig, ApiParts } from './config.ts'
+import type { ApiConfig, ApiDependencies } from './config.ts'
 import type { ApiRoute } from './routes.ts'
 
 /** One call of the management API: the principal, and everything its handler may need. */
@@ -15,7 +15,7 @@ export interface ApiCall {
   readonly operationId: string
   readonly source: string
   readonly store: Store
-  readonly parts: ApiParts
+  readonly dependencies: ApiDependencies
   readonly config: ApiConfig
   readonly clock: Clock
   readonly log: Logger

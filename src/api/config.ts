@@ -80,8 +80,8 @@ export interface OnlineInventory {
   command(accountId: string, sessionId: string, command: CommandName): Promise<CommandResult | undefined>
 }
 
-/** The parts the API depends on. */
-export interface ApiParts {
+/** What the API depends on. */
+export interface ApiDependencies {
   readonly auth: Auth
   readonly online: OnlineInventory
   /** The visitors who have signed in. */

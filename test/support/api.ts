@@ -136,7 +136,7 @@ async function openApi(
   })
   const api = createApi({
     store,
-    parts: {
+    dependencies: {
       auth,
       restrictions,
       online: options.online ?? emptyOnline,

@@ -11,7 +11,7 @@ import {
   toOriginalBody,
   withoutDefaultOwner,
 } from '../compat/dialect.ts'
-import type { ApiConfig, ApiParts } from '../config.ts'
+import type { ApiConfig, ApiDependencies } from '../config.ts'
 import { auditEntry } from '../crud/crud.ts'
 import type { ApiOperation } from '../crud/operations.ts'
 import { readPage } from '../crud/paging.ts'
@@ -26,7 +26,7 @@ const ROLE_FOR_SECRETS = 'developer'
 
 interface MountOptions {
   readonly store: Store
-  readonly parts: ApiParts
+  readonly dependencies: ApiDependencies
   readonly config: ApiConfig
   readonly clock: Clock
   readonly log: Logger
@@ -46,7 +46,7 @@ export function mountOperations(
 
 type CallFactory = (request: FastifyRequest, operation: ApiOperation) => ApiCall
 
-function createCallFactory({ store, parts, config, clock, log }: MountOptions): CallFactory {
+function createCallFactory({ store, dependencies, config, clock, log }: MountOptions): CallFactory {
   const withSecrets = createRenderContext(config.apiUrl, true)
   const withoutSecrets = createRenderContext(config.apiUrl)
   return (request, operation) => {
@@ -60,7 +60,7 @@ function createCallFactory({ store, parts, config, clock, log }: MountOptions): 
       operationId: request.id,
       source: request.ip,
       store,
-      parts,
+      dependencies,
       config,
       clock,
       log,

@@ -18,7 +18,7 @@ import { KsuidGenerator } from '../../base/values/id.ts'
 import type { Store } from '../../store/index.ts'
 import { operations } from '../all-operations.ts'
 import { isOriginal, toNativeUrl } from '../compat/dialect.ts'
-import type { ApiConfig, ApiParts } from '../config.ts'
+import type { ApiConfig, ApiDependencies } from '../config.ts'
 import { problem } from '../problems.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { setClientAddress } from './client-address.ts'
@@ -79,7 +79,7 @@ export interface Api {
 
 export interface ApiOptions {
   readonly store: Store
-  readonly parts: ApiParts
+  readonly dependencies: ApiDependencies
   readonly config: ApiConfig
   readonly clock: Clock
   readonly log: Logger
@@ -94,12 +94,12 @@ export interface ApiOptions {
 
 /** Creates the API: mounts every operation and the pages beside them. */
 export function createApi(options: ApiOptions): Api {
-  const { store, parts, config, clock, log } = options
+  const { store, dependencies, config, clock, log } = options
   const registry = options.metrics ?? new Registry()
   const authenticate = createAuthenticate({
-    auth: parts.auth,
-    browserAuth: parts.browserAuth,
-    admits: (accountId, address) => parts.restrictions.admits(accountId, 'api', address),
+    auth: dependencies.auth,
+    browserAuth: dependencies.browserAuth,
+    admits: (accountId, address) => dependencies.restrictions.admits(accountId, 'api', address),
     perMinute: config.rateLimit,
     clock,
   })
@@ -113,7 +113,7 @@ export function createApi(options: ApiOptions): Api {
   if (options.applied !== undefined) awaitApplied(http, options.applied)
   installErrorHandlers(http, { routes: operations, bodyLimit: MAX_BODY_BYTES, log })
   const createRecorder = createCallRecorder({ store, metrics: createApiMetrics(registry), clock, log })
-  mountOperations(http, operations, { store, parts, config, clock, log, authenticate, createRecorder })
+  mountOperations(http, operations, { store, dependencies, config, clock, log, authenticate, createRecorder })
   const probes = createProbes(
     options.readiness ?? { serving: () => ({ database: 'available' }), verify: store.check },
   )

@@ -6,7 +6,7 @@ import { problem } from '../problems.ts'
 import { type CommandName, commandRoutes } from '../session-routes.ts'
 
 async function runCommand(command: CommandName, call: ApiCall, id: string): Promise<undefined> {
-  const result = await call.parts.online.command(call.principal.accountId, id, command)
+  const result = await call.dependencies.online.command(call.principal.accountId, id, command)
   if (result === undefined) throw problem('not_found', TunnelSession.name, id)
   if (!result.done) {
     if (result.because === 'unsupported') throw problem('command_unsupported', result.reason)
@@ -18,8 +18,12 @@ async function runCommand(command: CommandName, call: ApiCall, id: string): Prom
 }
 
 export const sessionOperations: ApiOperation[] = [
-  ...onlineOperations(TunnelSession, ({ parts, principal }) => parts.online.sessions(principal.accountId)),
-  ...onlineOperations(Tunnel, ({ parts, principal }) => parts.online.tunnels(principal.accountId)),
+  ...onlineOperations(TunnelSession, ({ dependencies, principal }) =>
+    dependencies.online.sessions(principal.accountId),
+  ),
+  ...onlineOperations(Tunnel, ({ dependencies, principal }) =>
+    dependencies.online.tunnels(principal.accountId),
+  ),
   ...Object.entries(commandRoutes).map(([command, route]) =>
     operation(route, (call, { params }) => runCommand(command as CommandName, call, params.id)),
   ),

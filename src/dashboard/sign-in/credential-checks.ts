@@ -16,7 +16,7 @@ export interface SignedInUser {
 }
 
 /** What credentials are checked and changed with. */
-export interface CredentialParts {
+export interface CredentialDependencies {
   readonly store: DurableStore
   readonly signIns: SignInStore
   readonly passwords: Passwords
@@ -25,15 +25,15 @@ export interface CredentialParts {
 
 /** What every call that changes a credential checks and records. */
 export class CredentialChecks {
-  readonly #parts: CredentialParts
+  readonly #dependencies: CredentialDependencies
 
-  constructor(parts: CredentialParts) {
-    this.#parts = parts
+  constructor(dependencies: CredentialDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** The user of the request; only a session of the dashboard will do. */
   async requireSignedInUser(request: FastifyRequest): Promise<SignedInUser> {
-    const { store, signIns } = this.#parts
+    const { store, signIns } = this.#dependencies
     const principal = requirePrincipal(request)
     const { accountId: account, ownerId: id, channel } = principal
     // A leaked key must not be turned into a password that outlives it.
@@ -57,7 +57,7 @@ export class CredentialChecks {
 
   /** Audits a rejection, rate limited. */
   async auditRejection(request: FastifyRequest, action: string, object: string, reason: string) {
-    const { limits, store } = this.#parts
+    const { limits, store } = this.#dependencies
     if (limits.audits.take(requirePrincipal(request).accountId) > 0) return
     await store.write({}, (tx) => tx.audit(this.audit(request, action, object, reason)))
   }
@@ -69,7 +69,7 @@ export class CredentialChecks {
     { signIn, user, email }: SignedInUser,
     { field, password, action }: { field: string; password: string; action: string },
   ): Promise<void> {
-    const { limits, passwords } = this.#parts
+    const { limits, passwords } = this.#dependencies
     rejectIfLimited(reply, limits.users.take(userKey(email)))
     const stored = signIn === undefined ? [] : [signIn.password]
     if ((await rejectIfBusy(reply, passwords.find(user.id, password, stored))) !== undefined) {
@@ -88,7 +88,7 @@ export class CredentialChecks {
       await this.auditRejection(request, action, id.slice(0, 64), 'not an administrator')
       throw problem('admins_only')
     }
-    const user = await this.#parts.store.get('users', account, id)
+    const user = await this.#dependencies.store.get('users', account, id)
     if (user === undefined) throw problem('not_found', 'user', id)
     return { account, id, email: user.data.email }
   }

@@ -5,7 +5,7 @@ import { encodeQrCode } from '../../base/text/qr-code.ts'
 import { type Clock, formatTimestamp } from '../../base/values/clock.ts'
 import type { Invitation, RecoveryCodes, SecondFactorOffer } from '../page-data.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
-import { CredentialChecks, type CredentialParts } from './credential-checks.ts'
+import { CredentialChecks, type CredentialDependencies } from './credential-checks.ts'
 import { assignNewPassword } from './password-generator.ts'
 import { validatePassword } from './passwords.ts'
 import { createRecoveryCodes } from './recovery-codes.ts'
@@ -26,7 +26,7 @@ const INVITATION_LIFETIME_MS = 7 * 24 * 3_600_000
 const ownPasswordBody = Type.Object({ password: secretText }, { additionalProperties: false })
 
 /** What the routes of credentials use. */
-interface CredentialRouteParts extends CredentialParts {
+interface CredentialRouteDependencies extends CredentialDependencies {
   readonly sessions: BrowserSessions
   readonly listenerUrl: () => string
   readonly clock: Clock
@@ -35,13 +35,13 @@ interface CredentialRouteParts extends CredentialParts {
 type AddRoute = ReturnType<typeof createAddRoute>
 
 /** Mounts password and second-factor routes: for the signed-in user, and password resets by administrators. */
-export function mountCredentials(api: Api, parts: CredentialRouteParts): void {
-  const checks = new CredentialChecks(parts)
+export function mountCredentials(api: Api, dependencies: CredentialRouteDependencies): void {
+  const checks = new CredentialChecks(dependencies)
   const route = createAddRoute(api)
-  mountOwnPassword(route, checks, parts)
-  mountSecondFactor(route, checks, parts)
-  mountSecondFactorRemoval(route, checks, parts)
-  mountUserPasswords(route, checks, parts)
+  mountOwnPassword(route, checks, dependencies)
+  mountSecondFactor(route, checks, dependencies)
+  mountSecondFactorRemoval(route, checks, dependencies)
+  mountUserPasswords(route, checks, dependencies)
 }
 
 function createAddRoute({ http, authenticate }: Api) {
@@ -65,7 +65,7 @@ function createAddRoute({ http, authenticate }: Api) {
 function mountOwnPassword(
   route: AddRoute,
   checks: CredentialChecks,
-  { passwords, signIns, sessions }: CredentialRouteParts,
+  { passwords, signIns, sessions }: CredentialRouteDependencies,
 ): void {
   route('PUT', '/password', passwordBody, async (request, reply, { current, new: chosen }) => {
     const signedIn = await checks.requireSignedInUser(request)
@@ -93,7 +93,7 @@ function mountOwnPassword(
 function mountSecondFactor(
   route: AddRoute,
   checks: CredentialChecks,
-  { signIns, sessions, limits, listenerUrl, clock }: CredentialRouteParts,
+  { signIns, sessions, limits, listenerUrl, clock }: CredentialRouteDependencies,
 ): void {
   route('POST', '/second_factor', undefined, async (request) => {
     const { user, email, signIn } = await checks.requireSignedInUser(request)
@@ -147,7 +147,7 @@ function mountSecondFactor(
 function mountSecondFactorRemoval(
   route: AddRoute,
   checks: CredentialChecks,
-  { signIns }: CredentialRouteParts,
+  { signIns }: CredentialRouteDependencies,
 ): void {
   route('POST', '/second_factor/recovery_codes', ownPasswordBody, async (request, reply, { password }) => {
     const signedIn = await checks.requireSignedInUser(request)
@@ -187,7 +187,7 @@ function mountSecondFactorRemoval(
 function mountUserPasswords(
   route: AddRoute,
   checks: CredentialChecks,
-  { store, passwords, clock }: CredentialRouteParts,
+  { store, passwords, clock }: CredentialRouteDependencies,
 ): void {
   route('PUT', '/users/:id/password', undefined, async (request, reply) => {
     const action = 'make_password'

@@ -23,7 +23,7 @@ export type Proof =
   | { readonly link: string; readonly password: string }
 
 /** What a sign-in is checked with and recorded in. */
-export interface SignInParts {
+export interface SignInDependencies {
   readonly store: Store
   readonly auth: Auth
   readonly signIns: SignInStore
@@ -43,10 +43,10 @@ export interface OpenedSession {
 
 /** Verifies credentials and opens sessions. */
 export class SignInFlow {
-  readonly #parts: SignInParts
+  readonly #dependencies: SignInDependencies
 
-  constructor(parts: SignInParts) {
-    this.#parts = parts
+  constructor(dependencies: SignInDependencies) {
+    this.#dependencies = dependencies
   }
 
   signIn(request: FastifyRequest, reply: FastifyReply, proof: Proof): Promise<OpenedSession> {
@@ -56,7 +56,7 @@ export class SignInFlow {
 
   /** The email address of the user that a link is for. */
   async inspectLink(request: FastifyRequest, reply: FastifyReply, token: string): Promise<string> {
-    const { clients } = this.#parts.limits
+    const { clients } = this.#dependencies.limits
     const client = clientKey(request.ip)
     rejectIfLimited(reply, clients.take(client))
     const { email } = await this.#requireLink(token)
@@ -66,7 +66,7 @@ export class SignInFlow {
 
   /** Audits the failure in the accounts that were tried. Not awaited: the delay would reveal that they exist. */
   #recordFailure(request: FastifyRequest, candidates: readonly SignInRecord[], reason: string): void {
-    const { log, limits, store } = this.#parts
+    const { log, limits, store } = this.#dependencies
     const { ip, id } = request
     log.warn({ ip, id, users: candidates.map(({ userId }) => userId), reason }, 'sign-in failed')
     for (const { account, userId } of candidates) {
@@ -88,7 +88,7 @@ export class SignInFlow {
 
   #requireAdmitted(request: FastifyRequest, account: string): void {
     const address = plainAddress(request.ip)
-    if (!this.#parts.admits(account, address)) throw problem('address_refused', address)
+    if (!this.#dependencies.admits(account, address)) throw problem('address_refused', address)
   }
 
   async #open(
@@ -96,7 +96,7 @@ export class SignInFlow {
     id: string,
     identity: { account: string; owner: string; apiKey: string | undefined },
   ): Promise<OpenedSession> {
-    const { sessions, log } = this.#parts
+    const { sessions, log } = this.#dependencies
     // Never reuse the browser's session: an attacker may have planted it (session fixation).
     await sessions.close(request)
     const session = await sessions.open(id, identity)
@@ -109,7 +109,7 @@ export class SignInFlow {
     reply: FastifyReply,
     { email, password, code }: { email: string; password: string; code?: string | undefined },
   ): Promise<OpenedSession> {
-    const { limits, signIns, auth, sessions, passwords } = this.#parts
+    const { limits, signIns, auth, sessions, passwords } = this.#dependencies
     const [user, client] = [userKey(email), clientKey(request.ip)]
     rejectIfLimited(reply, limits.clients.take(client))
     const wait = limits.users.take(user)
@@ -163,7 +163,7 @@ export class SignInFlow {
     code: string | undefined,
     audit: ReturnType<typeof auditRecord>,
   ): Promise<boolean> {
-    const { store, signIns, clock } = this.#parts
+    const { store, signIns, clock } = this.#dependencies
     if (secondFactor === undefined) {
       await store.write({}, (tx) => tx.audit(audit))
       return true
@@ -181,7 +181,7 @@ export class SignInFlow {
   }
 
   async #withApiKey(request: FastifyRequest, reply: FastifyReply, key: string): Promise<OpenedSession> {
-    const { limits, auth, sessions, store } = this.#parts
+    const { limits, auth, sessions, store } = this.#dependencies
     const client = clientKey(request.ip)
     rejectIfLimited(reply, limits.clients.take(client))
     const principal = await auth.apiKey(key)
@@ -203,7 +203,7 @@ export class SignInFlow {
     reply: FastifyReply,
     { link, password }: { link: string; password: string },
   ): Promise<OpenedSession> {
-    const { limits, auth, passwords, signIns, clock, sessions } = this.#parts
+    const { limits, auth, passwords, signIns, clock, sessions } = this.#dependencies
     const client = clientKey(request.ip)
     rejectIfLimited(reply, limits.clients.take(client))
     const { account, userId, email } = await this.#requireLink(link)
@@ -241,7 +241,7 @@ export class SignInFlow {
 
   /** The record of a link that can still be used. */
   async #requireLink(token: string): Promise<SignInRecord> {
-    const { signIns, clock } = this.#parts
+    const { signIns, clock } = this.#dependencies
     const digest = tokenDigest(token)
     const record = isTokenShaped(token) ? await signIns.findByLink(digest) : undefined
     if (record === undefined || !isLinkValid(record, digest, clock.now())) throw problem('link_invalid')

@@ -46,7 +46,7 @@ export function wireControl(
   })
   const api = createApi({
     store,
-    parts: {
+    dependencies: {
       auth,
       restrictions,
       browserAuth: dashboard.browserAuth,

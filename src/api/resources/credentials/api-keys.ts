@@ -17,7 +17,7 @@ async function issueToken<T extends { owner_id: string; token_digest: string }>(
 
 export const apiKeys = crud(ApiKey, {
   prepare: issueToken,
-  afterChange: (id, { parts }) => parts.auth.forget(id),
+  afterChange: (id, { dependencies }) => dependencies.auth.forget(id),
 })
 
 export const tunnelCredentials = crud(TunnelCredential, { prepare: issueToken })

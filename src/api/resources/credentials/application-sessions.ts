@@ -67,17 +67,17 @@ export const applicationOperations: ApiOperation[] = [
   ...visitorOperations(
     ApplicationUser,
     async (call, query) => {
-      const users = await call.parts.applicationSessions.users(call.principal.accountId, query)
+      const users = await call.dependencies.applicationSessions.users(call.principal.accountId, query)
       return users.map((user) => describeUser(user, call))
     },
-    ({ parts, principal }, id) => parts.applicationSessions.removeUser(principal.accountId, id),
+    ({ dependencies, principal }, id) => dependencies.applicationSessions.removeUser(principal.accountId, id),
   ),
   ...visitorOperations(
     ApplicationSession,
     async (call, query) => {
-      const sessions = await call.parts.applicationSessions.sessions(call.principal.accountId, query)
+      const sessions = await call.dependencies.applicationSessions.sessions(call.principal.accountId, query)
       return sessions.map((session) => describeSession(session, call))
     },
-    ({ parts, principal }, id) => parts.applicationSessions.endSession(principal.accountId, id),
+    ({ dependencies, principal }, id) => dependencies.applicationSessions.endSession(principal.accountId, id),
   ),
 ]

@@ -20,9 +20,9 @@ async function requireOtherAdmin(
 }
 
 /** Invalidates cached state of a changed or deleted user. */
-function invalidateUser(id: string, { parts, principal, log }: ApiCall): void {
-  parts.auth.forget(id)
-  parts.browserAuth
+function invalidateUser(id: string, { dependencies, principal, log }: ApiCall): void {
+  dependencies.auth.forget(id)
+  dependencies.browserAuth
     ?.revalidate(principal.accountId, id)
     .catch((error) => log.warn({ err: error, user: id }, 'user sessions not revalidated'))
 }

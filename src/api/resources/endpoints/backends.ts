@@ -53,8 +53,8 @@ async function rejectCycles(
 }
 
 export const tunnelGroupBackends = crud(TunnelGroupBackend, {
-  async view(_row, { labels }, { parts, principal, renderContext }) {
-    const tunnels = parts.online.tunnelsWith(principal.accountId, labels)
+  async view(_row, { labels }, { dependencies, principal, renderContext }) {
+    const tunnels = dependencies.online.tunnelsWith(principal.accountId, labels)
     return { tunnels: tunnels.map((id) => ({ id, uri: renderContext.uriOf(id) })) }
   },
 })

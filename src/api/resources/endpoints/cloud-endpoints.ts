@@ -50,7 +50,7 @@ export const endpoints = crud(Endpoint, {
   },
 
   async others(call, query) {
-    const online = newestFrom(query, call.parts.online.endpoints(call.principal.accountId))
+    const online = newestFrom(query, call.dependencies.online.endpoints(call.principal.accountId))
     const agents = online.map(async (endpoint) => ({
       ...withPolicy(endpoint, call),
       pools: await poolOf(endpoint as typeof endpoint & PoolMember, call),
@@ -137,10 +137,10 @@ const RIVALS: Readonly<Record<string, string>> = { https: 'tls', tls: 'https' }
 /** All endpoints at one URL have to pool, those of agents too. */
 async function requireNoConflict(record: EndpointRecord, context: CommitContext): Promise<void> {
   const { url, pooling_enabled, bindings } = record
-  const { tx, principal, id, parts } = context
+  const { tx, principal, id, dependencies } = context
   const { proto, host, port } = parseEndpointUrl(url)
   const isPublic = bindings[0] === 'public'
-  const online = parts.online
+  const online = dependencies.online
     .endpoints(principal.accountId)
     .filter((endpoint) => endpoint.host === host && (endpoint.bindings as string[])[0] === bindings[0])
   const rival = isPublic ? RIVALS[proto] : undefined

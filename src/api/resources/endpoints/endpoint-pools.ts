@@ -30,7 +30,7 @@ const agentPools = new WeakMap<ApiCall, Map<string, string[]>>()
 function agentsAt(url: string, call: ApiCall): readonly string[] {
   let pools = agentPools.get(call)
   if (pools === undefined) {
-    const online = call.parts.online.endpoints(call.principal.accountId) as (Record<string, unknown> &
+    const online = call.dependencies.online.endpoints(call.principal.accountId) as (Record<string, unknown> &
       PoolMember)[]
     const members = Map.groupBy(
       online.filter((endpoint) => endpoint.pooling_enabled),

@@ -43,7 +43,7 @@ export const kubernetesOperators = crud(KubernetesOperator, {
  */
 async function withCertificate(
   binding: Binding,
-  { id, existing, parts, clock }: WriteContext<typeof KubernetesOperator.kind>,
+  { id, existing, dependencies, clock }: WriteContext<typeof KubernetesOperator.kind>,
 ): Promise<Binding> {
   if (binding === null) return null
   const { csr } = binding
@@ -51,7 +51,7 @@ async function withCertificate(
   const { csr: storedCsr, cert: stored } = existing?.data.binding ?? {}
   if (csr === storedCsr && stored && clock.now() < Date.parse(stored.not_after))
     return { ...binding, cert: stored }
-  const { certificatePem, notBefore, notAfter } = await parts.operatorAuthority.issue(csr, id)
+  const { certificatePem, notBefore, notAfter } = await dependencies.operatorAuthority.issue(csr, id)
   return {
     ...binding,
     cert: {

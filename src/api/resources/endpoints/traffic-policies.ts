@@ -69,8 +69,12 @@ export async function requireValidPolicy(
 const MAX_WARNINGS = 20
 
 /** Tells the caller what in a policy may not do as expected. */
-async function warn(text: string, attachment: Attachment, { parts, warnings }: WriteContext): Promise<void> {
-  const review = reviewPolicy(text, attachment, (await parts.readFactKinds?.()) ?? new Set())
+async function warn(
+  text: string,
+  attachment: Attachment,
+  { dependencies, warnings }: WriteContext,
+): Promise<void> {
+  const review = reviewPolicy(text, attachment, (await dependencies.readFactKinds?.()) ?? new Set())
   warnings.push(...[...review.mistakes, ...review.warnings].slice(0, MAX_WARNINGS).map(issueText))
 }
 

@@ -1,6 +1,6 @@
 import { checkFilter, FilterError, TestEventFailed } from '../../../events/index.ts'
 import { EventDestination, EventSubscription } from '../../../resources/index.ts'
-import type { ApiParts } from '../../config.ts'
+import type { ApiDependencies } from '../../config.ts'
 import { auditEntry, crud, find } from '../../crud/crud.ts'
 import { type ApiOperation, operation } from '../../crud/operations.ts'
 import { fieldProblem, problem } from '../../problems.ts'
@@ -13,22 +13,22 @@ function targetKind(target: Target): string | undefined {
 }
 
 export const eventDestinations = crud(EventDestination, {
-  async prepare(record, { existing, parts }) {
+  async prepare(record, { existing, dependencies }) {
     const former = existing?.data.target
     if (former !== undefined && targetKind(former) !== targetKind(record.target))
       throw problem('target_kind_fixed')
     const { webhook, azure_logs_ingestion } = record.target
-    await requireCallable('target.webhook.url', webhook?.url, former?.webhook?.url, parts)
+    await requireCallable('target.webhook.url', webhook?.url, former?.webhook?.url, dependencies)
     await requireCallable(
       'target.azure_logs_ingestion.logs_ingestion_uri',
       azure_logs_ingestion?.logs_ingestion_uri,
       former?.azure_logs_ingestion?.logs_ingestion_uri,
-      parts,
+      dependencies,
     )
     return { record }
   },
-  async view(row, _record, { parts, principal }) {
-    return { status: (await parts.events?.status(principal.accountId, row.id)) ?? null }
+  async view(row, _record, { dependencies, principal }) {
+    return { status: (await dependencies.events?.status(principal.accountId, row.id)) ?? null }
   },
 })
 
@@ -37,7 +37,7 @@ async function requireCallable(
   field: string,
   url: string | undefined,
   former: string | undefined,
-  { outbound }: ApiParts,
+  { outbound }: ApiDependencies,
 ): Promise<void> {
   const rejection = url === undefined || url === former ? undefined : await outbound.check(url)
   if (rejection !== undefined) throw fieldProblem(field, 'invalid_field', `${field}: ${rejection.message}`)
@@ -72,7 +72,7 @@ export const eventSubscriptions = crud(EventSubscription, {
 export const testEventOperation: ApiOperation = operation(testEventRoute, async (call, { params }) => {
   const id = params.id
   await find(EventDestination, call, id, {})
-  const { events } = call.parts
+  const { events } = call.dependencies
   if (events === undefined) throw problem('conflict', 'This server delivers no events.')
   const result = await events.sendTest(call.principal.accountId, id).catch((error: unknown) => {
     throw error instanceof TestEventFailed ? problem('test_event_failed', error.message) : error
