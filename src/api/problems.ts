@@ -1,6 +1,6 @@
 import type { ErrorExplanation } from '../base/text/error-explanation.ts'
 
-/** An API error: a code, a status and a sentence for people, with machine-readable facts in `details`. */
+/** An API error: a code, a status and a sentence for people, with machine-readable values in `details`. */
 export class Problem extends Error {
   override name = 'Problem'
   readonly code: number
@@ -23,7 +23,7 @@ export class Problem extends Error {
 interface ProblemDefinition extends ErrorExplanation {
   readonly code: number
   readonly status: number
-  readonly text: (...facts: never[]) => string
+  readonly text: (...args: never[]) => string
 }
 
 /**
@@ -566,16 +566,16 @@ type Catalogue = typeof catalogue
 export type ProblemName = keyof Catalogue
 
 /** Creates a problem; an unknown name or a missing argument does not compile. */
-export function problem<N extends ProblemName>(name: N, ...facts: Parameters<Catalogue[N]['text']>): Problem {
+export function problem<N extends ProblemName>(name: N, ...args: Parameters<Catalogue[N]['text']>): Problem {
   const { code, status, text } = catalogue[name]
-  return new Problem(code, status, (text as (...values: unknown[]) => string)(...facts))
+  return new Problem(code, status, (text as (...values: unknown[]) => string)(...args))
 }
 
 /** The same, with the invalid field in `details`. */
 export function fieldProblem<N extends ProblemName>(
   field: string,
   name: N,
-  ...facts: Parameters<Catalogue[N]['text']>
+  ...args: Parameters<Catalogue[N]['text']>
 ): Problem {
-  return problem(name, ...facts).with({ field })
+  return problem(name, ...args).with({ field })
 }

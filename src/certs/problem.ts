@@ -61,7 +61,7 @@ const MESSAGES = {
     `${JSON.stringify(name)} is not an extension name: use letters, digits, ".", "_", "-" and "@", at most 100.`,
   extension_value: (name: string, rule: string) => `The value of the extension ${name} ${rule}.`,
   host_options: () => 'Host certificates carry neither critical options nor extensions.',
-} satisfies Record<string, (...facts: never[]) => string>
+} satisfies Record<string, (...args: never[]) => string>
 
 type Messages = typeof MESSAGES
 
@@ -101,8 +101,8 @@ export class CertificateProblem extends Error {
 export function problem<Code extends CertificateProblemCode>(
   field: MaterialField,
   code: Code,
-  ...facts: Parameters<Messages[Code]>
+  ...args: Parameters<Messages[Code]>
 ): CertificateProblem {
-  const format = MESSAGES[code] as (...facts: unknown[]) => string
-  return new CertificateProblem(code, field, format(...facts))
+  const format = MESSAGES[code] as (...args: unknown[]) => string
+  return new CertificateProblem(code, field, format(...args))
 }

@@ -26,7 +26,7 @@ test('secrets in messages are hidden, the rest of the message stays', () => {
   assert.equal(hideSecrets('https://a.test:8443/x@y took 3 s'), 'https://a.test:8443/x@y took 3 s')
 })
 
-test('the log has type, message, facts, stack and causes of an error, and none of its other properties', () => {
+test('the log has type, message, named properties, stack and causes of an error, and none of its other properties', () => {
   const fields = serializeError(createError()) as Record<string, unknown>
 
   assert.deepEqual(Object.keys(fields), ['type', 'message', 'stack', 'code', 'cause'])

@@ -18,19 +18,19 @@ export function hideSecrets(text: string): string {
 }
 
 /** The properties of errors that name a cause. Others may hold requests, rows or settings, with their secrets. */
-const FACTS = ['code', 'errno', 'syscall', 'address', 'port', 'hostname', 'path', 'status', 'statusCode']
+const PROPERTIES = ['code', 'errno', 'syscall', 'address', 'port', 'hostname', 'path', 'status', 'statusCode']
 const MAX_CAUSES = 5
 
-/** The fields of an error for the log: its type, message, stack and facts, and the same of its causes. */
+/** The fields of an error for the log: its type, message, stack and properties, and the same of its causes. */
 export function serializeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return hideSecrets(typeof error === 'string' ? error : inspect(error))
-  const facts = FACTS.map((name) => [name, Reflect.get(error, name) as unknown])
+  const properties = PROPERTIES.map((name) => [name, Reflect.get(error, name) as unknown])
   const nested = (cause: unknown) => (depth < MAX_CAUSES ? serializeError(cause, depth + 1) : undefined)
   return {
     type: error.constructor.name,
     message: hideSecrets(error.message),
     stack: hideSecrets(error.stack ?? ''),
-    ...Object.fromEntries(facts.filter(([, value]) => ['string', 'number'].includes(typeof value))),
+    ...Object.fromEntries(properties.filter(([, value]) => ['string', 'number'].includes(typeof value))),
     ...(error.cause !== undefined && { cause: nested(error.cause) }),
     ...(error instanceof AggregateError && { errors: error.errors.slice(0, MAX_CAUSES).map(nested) }),
   }

@@ -489,9 +489,9 @@ export class IssueAttempt {
     const { acme, clock, log } = this.#context
     const pem = await acme.certificate(order)
     const key = privateKey.reveal()
-    const facts = readTlsCertificate(pem, key)
+    const fields = readTlsCertificate(pem, key)
     const { names, keyType, domain, kind } = this.#subject
-    if (!names.every((name) => facts.subject_alternative_names.dns_names.includes(name)))
+    if (!names.every((name) => fields.subject_alternative_names.dns_names.includes(name)))
       throw new Error('the certificate does not name what was ordered')
     const now = clock.now()
     const id = newId(TlsCertificate.prefix, now)
@@ -500,8 +500,8 @@ export class IssueAttempt {
       directory: acme.directoryUrl,
       keyType,
       names,
-      notAfter: Date.parse(facts.not_after),
-      renewsAt: await this.#planRenewal(pem, facts, now),
+      notAfter: Date.parse(fields.not_after),
+      renewsAt: await this.#planRenewal(pem, fields, now),
     }
     const account = kind === 'own' ? PLATFORM : this.#subject.account
     const work = async (tx: Transaction): Promise<void> => {
@@ -512,7 +512,7 @@ export class IssueAttempt {
             private_key_pem: key,
             description: `Issued automatically for ${domain}`.slice(0, 255),
           }),
-          ...facts,
+          ...fields,
           issued_at: formatTimestamp(now),
           managed: true,
         }),
@@ -539,11 +539,11 @@ export class IssueAttempt {
 
   async #planRenewal(
     pem: string,
-    facts: { not_before: string; not_after: string },
+    fields: { not_before: string; not_after: string },
     now: number,
   ): Promise<number> {
     const { acme, random, log } = this.#context
-    const lifetime = { notBefore: Date.parse(facts.not_before), notAfter: Date.parse(facts.not_after) }
+    const lifetime = { notBefore: Date.parse(fields.not_before), notAfter: Date.parse(fields.not_after) }
     const window = await acme.renewalWindow(pem).catch((error) => {
       log.debug({ err: error }, 'renewal information unavailable')
       return undefined

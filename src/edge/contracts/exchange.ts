@@ -210,11 +210,11 @@ export abstract class Exchange {
     this.appliedActions.add(action)
   }
 
-  /** Adds facts of a policy to the request's event, if an observer wants them. */
-  logFacts(facts: Readonly<Record<string, string>>): void {
+  /** Adds log fields of a policy to the request's event, if an observer wants them. */
+  addLogFields(fields: Readonly<Record<string, string>>): void {
     if (this.trace === undefined) return
     this.trace.logs ??= []
-    this.trace.logs.push(facts)
+    this.trace.logs.push(fields)
   }
 
   /** Starts the response. `fields` are lines without framing; `length` is -1 when the body's length is unknown. */

@@ -25,18 +25,18 @@ import { PolicyConnection } from './policy-connection.ts'
 /** What the expressions and texts of one run of a phase may cost together: about 5 milliseconds of work. */
 const PHASE_UNITS = 100_000
 
-/** What has been read from a message: a few facts, which are found faster in a list than in a map. */
-class MessageFacts {
+/** What has been read from a message: a few values, which are found faster in a list than in a map. */
+class MessageReads {
   readonly #reads: unknown[] = []
-  readonly #facts: unknown[] = []
+  readonly #values: unknown[] = []
 
   once<M, T>(message: M, read: (message: M, meter: Meter) => T, meter: Meter): T {
     const index = this.#reads.indexOf(read)
-    if (index !== -1) return this.#facts[index] as T
-    const fact = read(message, meter)
+    if (index !== -1) return this.#values[index] as T
+    const value = read(message, meter)
     this.#reads.push(read)
-    this.#facts.push(fact)
-    return fact
+    this.#values.push(value)
+    return value
   }
 }
 
@@ -86,7 +86,7 @@ export abstract class Execution implements Activation {
     return this.context.readSecret(vault, name)
   }
 
-  /** Adds facts to the event of the traffic. */
+  /** Adds fields to the event of the traffic. */
   abstract log(metadata: Readonly<Record<string, string>>): void
 }
 
@@ -118,9 +118,9 @@ export class RequestExecution extends Execution implements RequestSource {
   guardAnswered = false
   /** The run that reads the request now, whose budget pays for it. */
   reader: Execution = this
-  #facts: MessageFacts | undefined
+  #reads: MessageReads | undefined
   /** The target that they were read from. */
-  #factsTarget = ''
+  #readsTarget = ''
   #responseStep: ResponseStep | undefined
 
   constructor(
@@ -178,10 +178,10 @@ export class RequestExecution extends Execution implements RequestSource {
 
   once<T>(read: (message: this, meter: Meter) => T): T {
     const { target } = this
-    if (this.#factsTarget !== target) this.#facts = undefined
-    this.#factsTarget = target
-    this.#facts ??= new MessageFacts()
-    return this.#facts.once(this, read, this.reader.budget)
+    if (this.#readsTarget !== target) this.#reads = undefined
+    this.#readsTarget = target
+    this.#reads ??= new MessageReads()
+    return this.#reads.once(this, read, this.reader.budget)
   }
 
   header(name: string): readonly string[] {
@@ -191,7 +191,7 @@ export class RequestExecution extends Execution implements RequestSource {
 
   /** Called by actions that change header fields. */
   headersChanged(): void {
-    this.#facts = undefined
+    this.#reads = undefined
   }
 
   /** Lets `on_http_response` run when the response starts. */
@@ -201,7 +201,7 @@ export class RequestExecution extends Execution implements RequestSource {
   }
 
   log(metadata: Readonly<Record<string, string>>): void {
-    this.exchange.logFacts(metadata)
+    this.exchange.addLogFields(metadata)
   }
 }
 
@@ -209,7 +209,7 @@ export class RequestExecution extends Execution implements RequestSource {
 export class ResponseExecution extends Execution implements ResponseSource {
   readonly request: RequestExecution
   readonly response: MutableResponse
-  #facts: MessageFacts | undefined
+  #reads: MessageReads | undefined
 
   constructor(request: RequestExecution, response: MutableResponse) {
     super(request.context, request.exchange.connection, request.results)
@@ -243,8 +243,8 @@ export class ResponseExecution extends Execution implements ResponseSource {
   }
 
   once<T>(read: (message: this, meter: Meter) => T): T {
-    this.#facts ??= new MessageFacts()
-    return this.#facts.once(this, read, this.budget)
+    this.#reads ??= new MessageReads()
+    return this.#reads.once(this, read, this.budget)
   }
 
   header(name: string): readonly string[] {
@@ -252,11 +252,11 @@ export class ResponseExecution extends Execution implements ResponseSource {
   }
 
   headersChanged(): void {
-    this.#facts = undefined
+    this.#reads = undefined
   }
 
   log(metadata: Readonly<Record<string, string>>): void {
-    this.exchange.logFacts(metadata)
+    this.exchange.addLogFields(metadata)
   }
 }
 

@@ -101,8 +101,8 @@ function readLogs({ logs }: { readonly logs?: PolicyLogs | undefined }): PolicyL
 
 function logsSize({ logs = [] }: { readonly logs?: PolicyLogs | undefined }): number {
   return logs.reduce(
-    (size, facts) =>
-      size + Object.entries(facts).reduce((sum, [name, value]) => sum + name.length + value.length, 0),
+    (size, fields) =>
+      size + Object.entries(fields).reduce((sum, [name, value]) => sum + name.length + value.length, 0),
     0,
   )
 }

@@ -98,9 +98,9 @@ export class HistoryWatch {
     const end = await findEnd(sql, position, head)
     if (end !== undefined && position.revision <= end) return true
     // Not the history that the database has now: writers begin others before every reader has noticed.
-    const fact = `${position.history} ${end}`
-    if (this.#reported !== fact) {
-      this.#reported = fact
+    const boundary = `${position.history} ${end}`
+    if (this.#reported !== boundary) {
+      this.#reported = boundary
       this.#report({
         revisions: end === undefined ? undefined : Math.max(seen.revision, position.revision) - end,
         since: end === undefined ? undefined : await findTime(sql, end),

@@ -5,10 +5,10 @@ type Config = Parameters<Implementation<'log'>['on_http_request']>[0]
 
 const compile =
   ({ metadata }: Config) =>
-  (execution: Activation & { log(facts: Readonly<Record<string, string>>): void }): undefined => {
-    const facts = metadata.map(([name, value]) => [name, value.evaluate(execution)] as const)
-    execution.results.log = { metadata: new Map(facts) }
-    execution.log(Object.fromEntries(facts))
+  (execution: Activation & { log(fields: Readonly<Record<string, string>>): void }): undefined => {
+    const fields = metadata.map(([name, value]) => [name, value.evaluate(execution)] as const)
+    execution.results.log = { metadata: new Map(fields) }
+    execution.log(Object.fromEntries(fields))
   }
 
 export const log: Implementation<'log'> = {
