@@ -77,7 +77,7 @@ export function dispatch(exchange: Exchange): void {
         responseFields: '',
         connectionReused: false,
         tunnelId: '',
-        notes: {},
+        annotations: {},
       }
     }
     if (httpHost.redirectToHttps) {

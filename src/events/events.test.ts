@@ -452,7 +452,7 @@ const request = {
   responseFields: '',
   responseBodyLength: 0,
   connectionReused: false,
-  notes: {},
+  annotations: {},
 }
 
 test('request events have the selected fields, match the filter, and exist only for subscribers', async (t) => {

@@ -200,8 +200,8 @@ export abstract class Exchange {
   }
 
   /** Records a decision for the request's event, if an observer wants it. */
-  note(key: string, value: string | number): void {
-    if (this.trace !== undefined) this.trace.notes[key] = value
+  annotate(key: string, value: string | number): void {
+    if (this.trace !== undefined) this.trace.annotations[key] = value
   }
 
   /** Records an action of a traffic policy for the agent's inspector. */
@@ -343,7 +343,7 @@ export abstract class Exchange {
   /** Rejects with any error; one that is no `EdgeError` is a bug, which is logged and shown by its id alone. */
   fail(error: unknown): void {
     if (error instanceof EdgeError) {
-      if (error.name === 'address_denied') this.note('ip_policy.decision', 'block')
+      if (error.name === 'address_denied') this.annotate('ip_policy.decision', 'block')
       this.reject(error)
       return
     }
@@ -620,7 +620,7 @@ export abstract class Exchange {
       responseFields: watch.responseFields,
       responseBodyLength: watch.responseBodyLength,
       connectionReused: watch.connectionReused,
-      notes: watch.notes,
+      annotations: watch.annotations,
       logs: joinLogs(connectionLogs(this.connection, httpHost?.accountId ?? ''), watch.logs),
       errorCode: this.#error?.code,
       complete,

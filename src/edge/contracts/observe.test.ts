@@ -86,7 +86,7 @@ test('the event of a TCP connection names the decision of its IP restriction, if
   }
 
   assert.deepEqual(
-    observe.connections.map(({ notes }) => notes),
+    observe.connections.map(({ annotations }) => annotations),
     [{}, { 'ip_policy.decision': 'allow' }, { 'ip_policy.decision': 'block' }],
   )
 })
@@ -105,7 +105,7 @@ test('the event of a request names the decision of its endpoint’s IP restricti
   await eventually(() => observe.requests.length === 2, 'both are reported')
 
   assert.deepEqual(
-    observe.requests.map(({ notes }) => notes['ip_policy.decision']),
+    observe.requests.map(({ annotations }) => annotations['ip_policy.decision']),
     ['allow', undefined],
   )
 })

@@ -24,7 +24,7 @@ export interface RequestEvent {
   readonly responseBodyLength: number
   readonly connectionReused: boolean
   /** Decisions of modules, such as `ip_policy.decision`; the keys are those of the event. */
-  readonly notes: Readonly<Record<string, string | number>>
+  readonly annotations: Readonly<Record<string, string | number>>
   /** What `log` actions of a policy recorded, in order. */
   readonly logs?: readonly Readonly<Record<string, string>>[] | undefined
   /** The code of the error the edge responded with, if any. */
@@ -41,7 +41,7 @@ export interface ConnectionEvent {
   readonly endedAt: number
   readonly bytesIn: number
   readonly bytesOut: number
-  readonly notes: Readonly<Record<string, string | number>>
+  readonly annotations: Readonly<Record<string, string | number>>
   /** What `log` actions of a policy recorded, in order. */
   readonly logs?: readonly Readonly<Record<string, string>>[] | undefined
   readonly errorCode: string | undefined
@@ -63,6 +63,6 @@ export interface RequestTrace {
   responseFields: string
   connectionReused: boolean
   tunnelId: string
-  readonly notes: Record<string, string | number>
+  readonly annotations: Record<string, string | number>
   logs?: Readonly<Record<string, string>>[]
 }

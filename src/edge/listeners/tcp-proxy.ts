@@ -136,7 +136,7 @@ function reportConnection(
       endedAt: runtime.clock.now(),
       bytesIn: result.bytesIn,
       bytesOut: result.bytesOut,
-      notes: buildNotes(host, rejection),
+      annotations: buildAnnotations(host, rejection),
       logs: connectionLogs(connection, host.accountId),
       errorCode: rejection instanceof EdgeError ? rejection.code : undefined,
     })
@@ -147,7 +147,7 @@ function reportConnection(
 }
 
 /** The decision of the host's own IP restriction; empty when it has none, or when another step rejected. */
-function buildNotes({ restricted }: TcpHost, rejection: unknown): Record<string, string> {
+function buildAnnotations({ restricted }: TcpHost, rejection: unknown): Record<string, string> {
   if (rejection instanceof EdgeError && rejection.name === 'address_denied')
     return { 'ip_policy.decision': 'block' }
   return restricted && rejection === undefined ? { 'ip_policy.decision': 'allow' } : {}

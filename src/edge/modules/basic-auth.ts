@@ -34,7 +34,7 @@ export interface PresentedCredential {
   readonly authorized: boolean
 }
 
-/** Compiles a check for one of these credentials, each `user:password`; it notes its decision. */
+/** Compiles a check for one of these credentials, each `user:password`; it annotates the exchange with its decision. */
 export function compileCredentials(
   credentials: readonly string[],
 ): (exchange: Exchange) => PresentedCredential {
@@ -49,8 +49,8 @@ export function compileCredentials(
     for (const expected of digests) if (timingSafeEqual(expected, presentedDigest)) authorized = true
     authorized &&= credential !== undefined
     const username = credential?.slice(0, credential.indexOf(':')) ?? ''
-    exchange.note('basic_auth.decision', authorized ? 'allow' : 'block')
-    if (authorized) exchange.note('basic_auth.username', username)
+    exchange.annotate('basic_auth.decision', authorized ? 'allow' : 'block')
+    if (authorized) exchange.annotate('basic_auth.username', username)
     return { presented: credential !== undefined, username, authorized }
   }
 }

@@ -65,14 +65,14 @@ export class Breaker implements SharedCounts {
       if (failed) this.#trip(now)
       else {
         this.#close()
-        this.#note({ total: 0, errors: 0, isClosed: true })
+        this.#record({ total: 0, errors: 0, isClosed: true })
       }
       return
     }
     if (this.#openUntil !== undefined) return
     const errors = failed ? 1 : 0
     this.#count(1, errors, now)
-    this.#note({ total: 1, errors, isClosed: false })
+    this.#record({ total: 1, errors, isClosed: false })
   }
 
   takeCounts(): BreakerCounts | undefined {
@@ -87,7 +87,7 @@ export class Breaker implements SharedCounts {
     else if (this.#openUntil === undefined) this.#count(total, errors, now)
   }
 
-  #note({ total, errors, isClosed }: BreakerCounts): void {
+  #record({ total, errors, isClosed }: BreakerCounts): void {
     if (this.onCounted === undefined) return
     const unreported = this.#unreported
     if (unreported === undefined) this.onCounted()

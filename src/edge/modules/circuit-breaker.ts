@@ -28,7 +28,7 @@ export function breakerStep(
   return (exchange) => {
     const now = clock.monotonic()
     const decision = breaker.decide(now, !exchange.upgrading)
-    exchange.note('circuit_breaker.decision', decision)
+    exchange.annotate('circuit_breaker.decision', decision)
     if (decision === 'block') {
       block(
         edgeError('breaker_open', exchange.head.host).withRetryAfter(breaker.retryAfterSeconds(now)),

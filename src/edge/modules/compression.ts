@@ -86,7 +86,7 @@ function compress(
   const etag = fields.get('etag')
   if (etag !== undefined && !etag.startsWith('W/')) fields.set('ETag', `W/${etag}`)
   response.length = -1
-  exchange.note('compression.algorithm', coding)
+  exchange.annotate('compression.algorithm', coding)
   if (response.hasBody) addTransform(response, encoders[coding]())
   return coding
 }

@@ -95,7 +95,7 @@ test('module decisions are recorded in the request event', async (t) => {
   await sendRequest({ headers: { 'user-agent': 'bot' } })
 
   assert.deepEqual(
-    events.map(({ notes, errorCode }) => ({ ...notes, errorCode })),
+    events.map(({ annotations, errorCode }) => ({ ...annotations, errorCode })),
     [
       {
         'user_agent_filter.decision': 'allow',

@@ -17,6 +17,6 @@ export const ipRestriction = implementModule(IpRestrictionModule, {
 
 /** Records the admission in the request event: a denied client never gets this far. */
 export const noteAdmitted: RequestStep = (exchange) => {
-  exchange.note('ip_policy.decision', 'allow')
+  exchange.annotate('ip_policy.decision', 'allow')
   return undefined
 }

@@ -41,7 +41,7 @@ export const userAgentFilter = implementModule(UserAgentFilter, {
         if (decisions.size >= MAX_CACHED_DECISIONS) decisions.clear()
         decisions.set(key, admitted)
       }
-      exchange.note('user_agent_filter.decision', admitted ? 'allow' : 'block')
+      exchange.annotate('user_agent_filter.decision', admitted ? 'allow' : 'block')
       if (!admitted) throw edgeError('user_agent_denied')
       return undefined
     }

@@ -73,7 +73,7 @@ export function createWebhookVerifier(
   }
 
   const decide = (exchange: Exchange, message: WebhookMessage, fault: string | undefined): WebhookVerdict => {
-    exchange.note('webhook_verification.decision', fault === undefined ? 'allow' : 'block')
+    exchange.annotate('webhook_verification.decision', fault === undefined ? 'allow' : 'block')
     if (fault !== undefined) return { fault }
     const response = challenge?.signed ? challenge.respond(message, secret) : undefined
     return response === undefined ? {} : { response }

@@ -63,13 +63,13 @@ class FrameReader {
       if (head.length < FRAME_HEAD_BYTES) return
       const size = FRAME_HEAD_BYTES + head.readUIntBE(0, 3)
       if (head.length < size) return
-      this.#note(head.subarray(0, size))
+      this.#record(head.subarray(0, size))
       this.#rest = head.subarray(size)
       this.#skip = 0
     }
   }
 
-  #note(frame: Buffer): void {
+  #record(frame: Buffer): void {
     const type = TYPES[frame[3]!]
     const stream = frame.readUInt32BE(5)
     if (!type || stream === 0) return

@@ -48,7 +48,7 @@ test('a traffic source without fields selects all of them, and one with an inval
   const [route] = subscriptions.routes('tcp_connection_closed.v0', 'ac_1')
   const { body } = route!.traffic!.recorder.capture(
     new KsuidGenerator('ev'),
-    { connection: { startedAt: 0 }, notes: {}, bytesIn: 7, endedAt: 0 },
+    { connection: { startedAt: 0 }, annotations: {}, bytesIn: 7, endedAt: 0 },
     0,
   )
   assert.equal(JSON.parse(body).object.conn.bytes_in, 7)

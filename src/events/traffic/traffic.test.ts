@@ -32,7 +32,7 @@ const request: FinishedRequest = {
   responseFields: 'Set-Cookie: canary\r\nContent-Type: text/plain\r\n',
   responseBodyLength: 4,
   connectionReused: false,
-  notes: { 'ip_policy.decision': 'allow', 'compression.bytes_saved': 0 },
+  annotations: { 'ip_policy.decision': 'allow', 'compression.bytes_saved': 0 },
 }
 
 function serializeTraffic(type: string, fields: readonly string[], event: unknown) {
@@ -93,7 +93,7 @@ test('a connection event has its bytes and times', () => {
     endedAt: connection.startedAt + 1500,
     bytesIn: 0,
     bytesOut: 9,
-    notes: {},
+    annotations: {},
     logs: [{ kind: 'partner' }],
   }
 

@@ -40,7 +40,7 @@ export interface FinishedRequest {
   readonly responseBodyLength: number
   readonly connectionReused: boolean
   /** Decisions of modules, by the field names of the event. */
-  readonly notes: Readonly<Record<string, string | number>>
+  readonly annotations: Readonly<Record<string, string | number>>
   readonly logs?: PolicyLogs | undefined
 }
 
@@ -51,7 +51,7 @@ export interface FinishedConnection {
   readonly endedAt: number
   readonly bytesIn: number
   readonly bytesOut: number
-  readonly notes: Readonly<Record<string, string | number>>
+  readonly annotations: Readonly<Record<string, string | number>>
   readonly logs?: PolicyLogs | undefined
 }
 
@@ -109,7 +109,7 @@ function logsSize({ logs = [] }: { readonly logs?: PolicyLogs | undefined }): nu
 
 interface FinishedTraffic {
   readonly connection: ClientConnectionInfo
-  readonly notes: Readonly<Record<string, string | number>>
+  readonly annotations: Readonly<Record<string, string | number>>
 }
 
 /** Renderers of captured values that are expensive to convert: they run when the event is serialized. */
@@ -143,10 +143,10 @@ function createTrafficKind<E extends FinishedTraffic>(
   const fields = new Map<string, TrafficField<E>>()
   for (const name of TRAFFIC_FIELDS[type] ?? []) {
     const clientField = clientFields[name]
-    // Fields that belong neither to the event type nor to the connection come from the notes of modules.
+    // Fields that belong neither to the event type nor to the connection come from the annotations of modules.
     const read: Getter<E> =
       typeFields[name] ??
-      (clientField ? ({ connection }) => clientField(connection) : ({ notes }) => notes[name])
+      (clientField ? ({ connection }) => clientField(connection) : ({ annotations }) => annotations[name])
     fields.set(name, { read, render: renderers[name] as TrafficField<E>['render'] })
   }
   return { field: (name) => fields.get(name), retainedSize }

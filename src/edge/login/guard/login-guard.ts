@@ -80,9 +80,9 @@ export function createLoginGuard(options: GuardOptions): LoginGuard {
       ...sessions.describe(session, tokens, nowSeconds),
       deny: () => denyByRule(exchange, session),
     }
-    exchange.note('oauth.decision', 'allow')
-    exchange.note('oauth.user.id', session.identity.id)
-    exchange.note('oauth.user.name', session.identity.name)
+    exchange.annotate('oauth.decision', 'allow')
+    exchange.annotate('oauth.user.id', session.identity.id)
+    exchange.annotate('oauth.user.name', session.identity.name)
     liveSessions.touch(session.id, nowSeconds)
     if (exchange.upgrading)
       liveSessions.watch(
@@ -110,8 +110,8 @@ export function createLoginGuard(options: GuardOptions): LoginGuard {
     returnTo: string,
     { follows, switchesAccount = false }: { follows?: SessionEnd | undefined; switchesAccount?: boolean },
   ): Promise<EdgeResponse> {
-    exchange.note('oauth.decision', 'block')
-    exchange.note('oauth.app_client_id', signIn.label)
+    exchange.annotate('oauth.decision', 'block')
+    exchange.annotate('oauth.app_client_id', signIn.label)
     if (!isPageLoad(exchange)) throw edgeError('login_required')
     const signInId = randomBytes(16).toString('base64url')
     const path = selectCallbackPath(exchange)

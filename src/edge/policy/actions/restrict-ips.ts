@@ -100,7 +100,7 @@ export const restrictIps: Implementation<'restrict-ips'> = {
     const check = compile(config, context)
     return (execution) => {
       const error = check(execution)
-      execution.exchange.note('ip_policy.decision', error === undefined ? 'allow' : 'block')
+      execution.exchange.annotate('ip_policy.decision', error === undefined ? 'allow' : 'block')
       if (error !== undefined) throw error
       return undefined
     }

@@ -49,7 +49,7 @@ export class RateCounter implements SharedCounts {
     const counts = this.#countsOf(key, now)
     if (this.#room(counts, now) < 1) return this.#retryAfter(counts, now)
     counts.current++
-    this.#note(key)
+    this.#countUnreported(key)
     return undefined
   }
 
@@ -79,7 +79,7 @@ export class RateCounter implements SharedCounts {
     for (const [key, count] of counts) this.#countsOf(key, now).current += count
   }
 
-  #note(key: string): void {
+  #countUnreported(key: string): void {
     if (this.onCounted === undefined) return
     if (this.#unreported.size === 0) this.onCounted()
     const count = this.#unreported.get(key) ?? 0
