@@ -1,7 +1,7 @@
 import { reverseLabels } from '../base/values/domain.ts'
 import { assigned, common, defineResource, editable, fixed } from './schema/define.ts'
 import { certificatePolicy, certificateStatus, domain, region } from './schema/formats.ts'
-import { leftOut } from './schema/left-out.ts'
+import { leftOut } from './schema/omitted-fields.ts'
 import { described, list, name, nullable, object, reference, required, text } from './schema/value.ts'
 
 /** `global`, a region or an address. Stored for clients of the original, and without effect (decision 172). */

@@ -1,6 +1,6 @@
 import { author } from './author.ts'
 import { assigned, common, defineResource, editable, fixed } from './schema/define.ts'
-import { leftOut } from './schema/left-out.ts'
+import { leftOut } from './schema/omitted-fields.ts'
 import { nonEmpty, reference, required, secret, text } from './schema/value.ts'
 import { vaultName } from './vault.ts'
 

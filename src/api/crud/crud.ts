@@ -14,7 +14,7 @@ import {
   withStoredSecrets,
 } from '../../store/index.ts'
 import type { ApiCall, CommitContext, WriteContext } from '../call.ts'
-import { leftOutValues, storedLeftOut } from '../compat/left-out.ts'
+import { leftOutValues, storedLeftOut } from '../compat/omitted-fields.ts'
 import { fieldProblem, problem } from '../problems.ts'
 import { requireGuardRole } from '../roles.ts'
 import { actionOf, withArticle } from '../routes.ts'
