@@ -20,8 +20,8 @@ export interface ApiCall {
   readonly clock: Clock
   readonly log: Logger
   readonly renderContext: RenderContext
-  /** Whether one of the versions 0.4 to 0.7 of the Terraform provider is calling (`compat/left-out.ts`). */
-  readonly isOlderProvider: boolean
+  /** Whether one of the versions 0.4 to 0.7 of the Terraform provider is calling (`compat/omitted-fields.ts`). */
+  readonly isOldTerraformProvider: boolean
   /** Set once a response contains a secret: such a read is audited (P44). */
   readonly secrets: { shown: boolean }
   /** What the written policy may not do as expected: sent in `Warning` fields of the response. */

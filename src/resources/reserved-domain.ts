@@ -1,7 +1,7 @@
 import { reverseLabels } from '../base/values/domain.ts'
 import { assigned, common, defineResource, editable, fixed } from './schema/define.ts'
 import { certificatePolicy, certificateStatus, domain, region } from './schema/formats.ts'
-import { leftOut } from './schema/omitted-fields.ts'
+import { omittedFields } from './schema/omitted-fields.ts'
 import { described, list, name, nullable, object, reference, required, text } from './schema/value.ts'
 
 /** `global`, a region or an address. Stored for clients of the original, and without effect (decision 172). */
@@ -66,7 +66,7 @@ export const ReservedDomain = defineResource({
     ),
     // Null unless it was given: the Terraform provider reads an empty list as null, and then finds the two different.
     resolves_to: editable(nullable(resolvesTo), 'Accepted for compatibility; it has no effect.'),
-    left_out: leftOut,
+    left_out: omittedFields,
   },
   naturalName: ({ domain }) => domain,
   // Decision 11: a custom domain gets an automatic certificate by default.

@@ -1,6 +1,6 @@
 import { author } from './author.ts'
 import { assigned, common, defineResource, editable, fixed } from './schema/define.ts'
-import { leftOut } from './schema/omitted-fields.ts'
+import { omittedFields } from './schema/omitted-fields.ts'
 import { nonEmpty, reference, required, secret, text } from './schema/value.ts'
 import { vaultName } from './vault.ts'
 
@@ -35,7 +35,7 @@ export const VaultSecret = defineResource({
     ),
     created_by: assigned(author('created_by_id'), 'The user or bot user who created it.'),
     last_updated_by: assigned(author('last_updated_by_id'), 'The user or bot user who changed it last.'),
-    left_out: leftOut,
+    left_out: omittedFields,
   },
   unique: ({ vault_id, name }) => [
     {

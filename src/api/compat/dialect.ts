@@ -137,7 +137,7 @@ export function needsObjectForEmpty(userAgent: string | undefined): boolean {
 }
 
 /** Whether the client is one of the versions 0.4 to 0.7 of the Terraform provider. */
-export function isOlderProvider(userAgent: string | undefined): boolean {
+export function isOldTerraformProvider(userAgent: string | undefined): boolean {
   return userAgent?.startsWith('ngrok-api-client/') === true
 }
 
@@ -146,7 +146,7 @@ export function isOlderProvider(userAgent: string | undefined): boolean {
  * configuration names one, and replace a credential that has another.
  */
 export function withoutDefaultOwner(body: unknown, userAgent: string | undefined, callerId: string): unknown {
-  return isOlderProvider(userAgent) && isObject(body) && body.owner_id === callerId
+  return isOldTerraformProvider(userAgent) && isObject(body) && body.owner_id === callerId
     ? { ...body, owner_id: null }
     : body
 }

@@ -18,26 +18,26 @@ const COMPARED: Readonly<Record<string, { readonly create: string[]; readonly up
 }
 
 /** What a creation or an update stores of the fields that it leaves out. */
-export function storedLeftOut(
+export function storedOmissions(
   write: 'create' | 'update',
   kind: string,
-  { isOlderProvider }: ApiCall,
+  { isOldTerraformProvider }: ApiCall,
   body: Body,
 ): { left_out?: string[] } {
   const fields = COMPARED[kind]?.[write] ?? []
-  if (!isOlderProvider || fields.length === 0) return {}
+  if (!isOldTerraformProvider || fields.length === 0) return {}
   return { left_out: fields.filter((field) => !(field in body)) }
 }
 
 /** The fields of a response that are null for these versions. */
-export function leftOutValues(record: Body): Record<string, null> {
-  const { left_out: leftOut = [] } = record as { left_out?: readonly string[] }
+export function nullsForOmitted(record: Body): Record<string, null> {
+  const { left_out: omitted = [] } = record as { left_out?: readonly string[] }
   // An automatic certificate comes with the policy; one that was uploaded is of the configuration.
   const hasPolicy =
-    leftOut.includes('certificate_management_policy') && record.certificate_management_policy !== null
+    omitted.includes('certificate_management_policy') && record.certificate_management_policy !== null
   return {
     ...(hasPolicy && { certificate_management_policy: null, certificate: null }),
-    ...(leftOut.includes('vault_id') && { vault: null }),
-    ...(leftOut.includes('vault_name') && { vault_name: null }),
+    ...(omitted.includes('vault_id') && { vault: null }),
+    ...(omitted.includes('vault_name') && { vault_name: null }),
   }
 }

@@ -14,7 +14,7 @@ import {
   withStoredSecrets,
 } from '../../store/index.ts'
 import type { ApiCall, CommitContext, WriteContext } from '../call.ts'
-import { leftOutValues, storedLeftOut } from '../compat/omitted-fields.ts'
+import { nullsForOmitted, storedOmissions } from '../compat/omitted-fields.ts'
 import { fieldProblem, problem } from '../problems.ts'
 import { requireGuardRole } from '../roles.ts'
 import { actionOf, withArticle } from '../routes.ts'
@@ -85,7 +85,7 @@ function renderRow({ resource }: Behaviour, row: Row, call: ApiCall, computed?: 
     created_at: formatTimestamp(row.createdAt),
   }
   if (computed !== undefined) Object.assign(identity, computed)
-  if (call.isOlderProvider) Object.assign(identity, leftOutValues(record))
+  if (call.isOldTerraformProvider) Object.assign(identity, nullsForOmitted(record))
   return resource.render(record, identity, call.renderContext)
 }
 
@@ -171,7 +171,7 @@ export async function create(
   record = {
     ...(preparation?.record ?? record),
     managed_name: call.managedName ?? null,
-    ...storedLeftOut('create', resource.kind, call, body),
+    ...storedOmissions('create', resource.kind, call, body),
   }
   const row = await call.store
     .write(authorOf(call), async (tx) => {
@@ -237,7 +237,7 @@ export async function update(
   const change = (record: Body) => ({
     ...record,
     ...resource.parseUpdate(withStoredSecrets(body, record, resource.revealed), record),
-    ...storedLeftOut('update', resource.kind, call, body),
+    ...storedOmissions('update', resource.kind, call, body),
   })
   const row = await rewrite(behaviour, call, id, parents, change, body)
   return render(behaviour, row, call)

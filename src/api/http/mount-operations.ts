@@ -6,7 +6,7 @@ import { hasRole } from '../../resources/index.ts'
 import type { Store } from '../../store/index.ts'
 import { type ApiCall, createRenderContext } from '../call.ts'
 import {
-  isOlderProvider,
+  isOldTerraformProvider,
   needsObjectForEmpty,
   toOriginalBody,
   withoutDefaultOwner,
@@ -65,7 +65,7 @@ function createCallFactory({ store, dependencies, config, clock, log }: MountOpt
       clock,
       log,
       renderContext: !isPageList && hasRole(role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
-      isOlderProvider: request.isOriginal && isOlderProvider(request.headers['user-agent']),
+      isOldTerraformProvider: request.isOriginal && isOldTerraformProvider(request.headers['user-agent']),
       secrets: { shown: false },
       warnings: [],
     }
