@@ -2,7 +2,6 @@ import { type ResourceKind, resources } from '../resources/index.ts'
 import { accountOperations } from './account/apply.ts'
 import { type ApiOperation, operationsOf } from './crud/operations.ts'
 import { auditOperations } from './resources/audit-events.ts'
-import { behaviourOf } from './resources/resource-hooks.ts'
 import { applicationOperations } from './resources/credentials/application-sessions.ts'
 import { serviceUsers } from './resources/credentials/users.ts'
 import { vaultSecretOperations } from './resources/credentials/vaults.ts'
@@ -10,6 +9,7 @@ import { detachOperations } from './resources/endpoints/detach.ts'
 import { boundEndpointsOperation } from './resources/endpoints/kubernetes-operators.ts'
 import { testEventOperation } from './resources/events/event-destinations.ts'
 import { eventSourceOperations } from './resources/events/event-sources.ts'
+import { hooksOf } from './resources/resource-hooks.ts'
 import { rootOperations } from './resources/root.ts'
 import { sessionOperations } from './resources/sessions.ts'
 
@@ -17,7 +17,7 @@ const storedKinds = (Object.keys(resources) as ResourceKind[]).filter((kind) => 
 
 /** Every operation of the API. */
 export const operations: readonly ApiOperation[] = [
-  ...storedKinds.flatMap((kind) => operationsOf(behaviourOf(kind))),
+  ...storedKinds.flatMap((kind) => operationsOf(hooksOf(kind))),
   ...operationsOf(serviceUsers),
   ...detachOperations,
   ...vaultSecretOperations,

@@ -1,6 +1,6 @@
 /**
  * The management API, derived from the declarations of resources. Begin with `http/server.ts` (`createApi`), then
- * `crud/operations.ts` and `crud/crud.ts`. `resources/behaviours.ts` lists what each resource does beyond CRUD,
+ * `crud/operations.ts` and `crud/crud.ts`. `resources/resource-hooks.ts` lists what each resource does beyond CRUD,
  * `problems.ts` every error, and `all-routes.ts` every route without its handler, for clients. `account/` is the whole
  * account as one document, `reference/` the OpenAPI document and its pages, `compat/` what clients of the original
  * service and older providers expect.

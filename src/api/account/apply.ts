@@ -2,11 +2,11 @@ import type { FastifyError } from 'fastify'
 import { managedClaim, type ResourceKind } from '../../resources/index.ts'
 import { claimOf } from '../../store/index.ts'
 import type { ApiCall } from '../call.ts'
-import { type Behaviour, create, remove, rewrite } from '../crud/crud.ts'
+import { create, type ResourceHooks, remove, rewrite } from '../crud/crud.ts'
 import { type ApiOperation, operation } from '../crud/operations.ts'
 import { toProblem } from '../error-mapping.ts'
 import type { Problem } from '../problems.ts'
-import { behaviourOf } from '../resources/resource-hooks.ts'
+import { hooksOf } from '../resources/resource-hooks.ts'
 import { roleProblem } from '../roles.ts'
 import { type ApiRoute, resourceRoutes } from '../routes.ts'
 import type { AccountDocument } from './document.ts'
@@ -132,7 +132,7 @@ class Application {
 
   #create(entry: Entry): Promise<AccountChange | undefined> {
     const { resource, name, fields } = entry
-    const behaviour = behaviourOf(resource.kind as ResourceKind)
+    const hooks = hooksOf(resource.kind as ResourceKind)
     return this.#attempt('create', entry, null, async () => {
       const body = requestBody(entry, this.#state, this.#failed)
       const call = this.#callFor(resourceRoutes(resource).create, name)
@@ -142,7 +142,7 @@ class Application {
         this.#state.register(resource.kind, name, this.#assumedId(resource.prefix), ASSUMED_ADDRESS)
         return { fields: differences }
       }
-      const created = await create(behaviour, call, body, parentsOf(behaviour, body))
+      const created = await create(hooks, call, body, parentsOf(hooks, body))
       this.#state.register(resource.kind, name, String(created.id), created.addr)
       const secretFields = Object.entries(resource.fields).filter(([, { access }]) => access === 'shownOnce')
       return {
@@ -157,7 +157,7 @@ class Application {
     const { resource, name } = entry
     const { row } = existing
     const hasName = existing.isManaged && existing.name === name
-    const behaviour = behaviourOf(resource.kind as ResourceKind)
+    const hooks = hooksOf(resource.kind as ResourceKind)
     return this.#attempt('update', entry, row.id, async () => {
       const body = requestBody(entry, this.#state, this.#failed)
       const desired = (record: Record<string, unknown>) => desiredRecord(resource, body, record, this.#state)
@@ -167,7 +167,7 @@ class Application {
       if (!this.#isDryRun && (fields.length > 0 || !hasName)) {
         const change = (record: Record<string, unknown>) => ({ ...desired(record), managed_name: name })
         const call = this.#callFor(resourceRoutes(resource).update)
-        await rewrite(behaviour, call, row.id, parentsOf(behaviour, row.data), change, body)
+        await rewrite(hooks, call, row.id, parentsOf(hooks, row.data), change, body)
       } else if (fields.length > 0) this.#callFor(resourceRoutes(resource).update)
       return fields.length === 0 ? undefined : { fields }
     })
@@ -175,11 +175,11 @@ class Application {
 
   #remove(named: NamedRow): Promise<AccountChange | undefined> {
     const { resource, row } = named
-    const behaviour = behaviourOf(resource.kind as ResourceKind)
+    const hooks = hooksOf(resource.kind as ResourceKind)
     return this.#attempt('delete', named, row.id, async () => {
       const call = this.#callFor(resourceRoutes(resource).delete)
       const fields = allFields(resource, this.#state.fieldsOf(named), 'delete')
-      if (!this.#isDryRun) await remove(behaviour, call, row.id, parentsOf(behaviour, row.data))
+      if (!this.#isDryRun) await remove(hooks, call, row.id, parentsOf(hooks, row.data))
       return { fields }
     })
   }
@@ -225,7 +225,7 @@ function describe({ code, message, details }: Problem) {
 }
 
 function parentsOf(
-  { resource }: Behaviour,
+  { resource }: ResourceHooks,
   record: Readonly<Record<string, unknown>>,
 ): Record<string, string> {
   return Object.fromEntries(resource.parents.map((parent) => [parent, String(record[parent] ?? '')]))

@@ -29,7 +29,7 @@ export interface OnlineQuery {
 }
 
 /** What a resource does beyond CRUD. Each hook receives the record as the previous one returned it. */
-export interface Behaviour<R extends Resource = Resource> {
+export interface ResourceHooks<R extends Resource = Resource> {
   readonly resource: R
   /** Before the transaction: fills assigned fields, generates keys, signs. Only this response contains `reveal`. */
   prepare?(
@@ -45,13 +45,16 @@ export interface Behaviour<R extends Resource = Resource> {
   /** After an update or deletion is committed. */
   afterChange?(id: string, call: ApiCall): void
   /** Objects that are not stored, which lists and gets show too; it may return more than the query asks for. */
-  others?(call: ApiCall, query: OnlineQuery): Promise<Body[]>
+  onlineItems?(call: ApiCall, query: OnlineQuery): Promise<Body[]>
   /** Fields computed for each response. */
   view?(row: Row<R['kind']>, record: StoredRecord<R>, call: ApiCall): Promise<Record<string, unknown>>
 }
 
-/** Declares the behaviour of a resource; a plain resource has no hooks. */
-export function crud<R extends Resource>(resource: R, hooks: Omit<Behaviour<R>, 'resource'> = {}): Behaviour {
+/** Declares the hooks of a resource; a plain one has none. */
+export function crud<R extends Resource>(
+  resource: R,
+  hooks: Omit<ResourceHooks<R>, 'resource'> = {},
+): ResourceHooks {
   return { resource, ...hooks }
 }
 
@@ -64,17 +67,17 @@ function collectionPath(resource: Resource, parents: Parents): string {
 }
 
 /** Renders a row for a response. */
-export async function render(behaviour: Behaviour, row: Row, call: ApiCall, reveal?: Body): Promise<Body> {
-  return behaviour.view === undefined
-    ? renderRow(behaviour, row, call, reveal)
-    : renderRow(behaviour, row, call, {
-        ...(await behaviour.view(row, recordOf(row), call)),
+export async function render(hooks: ResourceHooks, row: Row, call: ApiCall, reveal?: Body): Promise<Body> {
+  return hooks.view === undefined
+    ? renderRow(hooks, row, call, reveal)
+    : renderRow(hooks, row, call, {
+        ...(await hooks.view(row, recordOf(row), call)),
         ...reveal,
       })
 }
 
 /** The synchronous part, for resources without `view`: a list renders up to a hundred rows. */
-function renderRow({ resource }: Behaviour, row: Row, call: ApiCall, computed?: Body): Body {
+function renderRow({ resource }: ResourceHooks, row: Row, call: ApiCall, computed?: Body): Body {
   const record = resource.sealed.length === 0 ? row.data : recordOf(row)
   if (call.renderContext.secrets && resource.revealed.some((secret) => row.secrets?.[secret]))
     call.secrets.shown = true
@@ -155,19 +158,19 @@ async function requireParents(resource: Resource, call: ApiCall, parents: Parent
 }
 
 export async function create(
-  behaviour: Behaviour,
+  hooks: ResourceHooks,
   call: ApiCall,
   body: Body,
   parents: Parents,
 ): Promise<Body> {
-  const { resource } = behaviour
+  const { resource } = hooks
   await requireParents(resource, call, parents)
   const id = newId(resource.prefix, call.clock.now())
   const context: WriteContext = { ...call, id, existing: undefined, body }
   let record: Body = resource.parseCreate({ ...body, ...parents })
   resource.verify(record)
 
-  const preparation = await behaviour.prepare?.(record, context)
+  const preparation = await hooks.prepare?.(record, context)
   record = {
     ...(preparation?.record ?? record),
     managed_name: call.managedName ?? null,
@@ -176,31 +179,31 @@ export async function create(
   const row = await call.store
     .write(authorOf(call), async (tx) => {
       await requireGuardRole(record, { ...context, tx })
-      if (behaviour.commit !== undefined) record = await behaviour.commit(record, { ...context, tx })
+      if (hooks.commit !== undefined) record = await hooks.commit(record, { ...context, tx })
       const created = await tx.insert(draftOf(resource, context.id, call.principal.accountId, record))
       await tx.audit(auditEntry(call, context.id))
       return created
     })
     .catch((error) => rethrowAsProblem(resource, record, call, error))
-  await behaviour.afterCreate?.(row, call)
-  return render(behaviour, row, call, preparation?.reveal)
+  await hooks.afterCreate?.(row, call)
+  return render(hooks, row, call, preparation?.reveal)
 }
 
 /** Rewrites a row: `change` maps the stored record to the new one. */
 export async function rewrite(
-  behaviour: Behaviour,
+  hooks: ResourceHooks,
   call: ApiCall,
   id: string,
   parents: Parents,
   change: (record: Body) => Body,
   body: Body = {},
 ): Promise<Row> {
-  const { resource } = behaviour
+  const { resource } = hooks
   const existing = await find(resource, call, id, parents)
   const context: WriteContext = { ...call, id, existing, body }
   let record = change(recordOf(existing))
   resource.verify(record)
-  const preparation = await behaviour.prepare?.(record, context)
+  const preparation = await hooks.prepare?.(record, context)
   record = preparation?.record ?? record
 
   const row = await call.store
@@ -209,7 +212,7 @@ export async function rewrite(
       const current = await find(resource, call, id, parents, { get: tx.getForUpdate })
       if (current.revision !== existing.revision) throw new WriteConflict()
       await requireGuardRole(current.data, { ...context, tx })
-      if (behaviour.commit !== undefined) record = await behaviour.commit(record, { ...context, tx })
+      if (hooks.commit !== undefined) record = await hooks.commit(record, { ...context, tx })
       const draft = draftOf(resource, id, call.principal.accountId, record)
       const updated = await tx.update(draft)
       await tx.audit(auditEntry(call, id, changesBetween(resource, current, draft)))
@@ -219,66 +222,66 @@ export async function rewrite(
       if (error instanceof WriteConflict) return undefined
       return rethrowAsProblem(resource, record, call, error)
     })
-  if (row === undefined) return rewrite(behaviour, call, id, parents, change, body)
-  behaviour.afterChange?.(id, call)
+  if (row === undefined) return rewrite(hooks, call, id, parents, change, body)
+  hooks.afterChange?.(id, call)
   return row
 }
 
 class WriteConflict extends Error {}
 
 export async function update(
-  behaviour: Behaviour,
+  hooks: ResourceHooks,
   call: ApiCall,
   id: string,
   parents: Parents,
   body: Body,
 ): Promise<Body> {
-  const { resource } = behaviour
+  const { resource } = hooks
   const change = (record: Body) => ({
     ...record,
     ...resource.parseUpdate(withStoredSecrets(body, record, resource.revealed), record),
     ...storedOmissions('update', resource.kind, call, body),
   })
-  const row = await rewrite(behaviour, call, id, parents, change, body)
-  return render(behaviour, row, call)
+  const row = await rewrite(hooks, call, id, parents, change, body)
+  return render(hooks, row, call)
 }
 
-export async function get(behaviour: Behaviour, call: ApiCall, id: string, parents: Parents): Promise<Body> {
-  const { resource } = behaviour
-  const others = (await behaviour.others?.(call, { from: id, limit: 1 })) ?? []
-  const other = others.find((item) => item.id === id)
-  if (other !== undefined) return resource.render({}, other, call.renderContext)
-  const row = await find(resource, call, id, parents, readerOf(behaviour, call))
-  return behaviour.view === undefined ? renderRow(behaviour, row, call) : render(behaviour, row, call)
+export async function get(hooks: ResourceHooks, call: ApiCall, id: string, parents: Parents): Promise<Body> {
+  const { resource } = hooks
+  const onlineItems = (await hooks.onlineItems?.(call, { from: id, limit: 1 })) ?? []
+  const online = onlineItems.find((item) => item.id === id)
+  if (online !== undefined) return resource.render({}, online, call.renderContext)
+  const row = await find(resource, call, id, parents, readerOf(hooks, call))
+  return hooks.view === undefined ? renderRow(hooks, row, call) : render(hooks, row, call)
 }
 
 /** `part` is a list at another path that has some of the items. */
 export function list(
-  behaviour: Behaviour,
+  hooks: ResourceHooks,
   call: ApiCall,
   page: PageRequest,
   part: Partial<Pick<ListDescription, 'path' | 'includes'>> = {},
 ): Promise<Body> {
-  const { resource } = behaviour
+  const { resource } = hooks
   const description = { ...resource, itemSchema: resource.viewSchema, ...part }
   return listPage(description, call, page, async (before, limit) => {
-    const reader = readerOf(behaviour, call)
+    const reader = readerOf(hooks, call)
     const rows = await reader.list(resource.kind, call.principal.accountId, { limit, before })
     const items =
-      behaviour.view === undefined
-        ? rows.map((row) => renderRow(behaviour, row, call))
-        : await Promise.all(rows.map((row) => render(behaviour, row, call)))
-    if (behaviour.others === undefined) return items
+      hooks.view === undefined
+        ? rows.map((row) => renderRow(hooks, row, call))
+        : await Promise.all(rows.map((row) => render(hooks, row, call)))
+    if (hooks.onlineItems === undefined) return items
     // One more than asked for: the cursor itself.
-    const others = await behaviour.others(call, { from: before, limit: limit + 1 })
-    const rendered = others.map((item) => resource.render({}, item, call.renderContext))
+    const onlineItems = await hooks.onlineItems(call, { from: before, limit: limit + 1 })
+    const rendered = onlineItems.map((item) => resource.render({}, item, call.renderContext))
     return newestFirst([...items, ...rendered], before).slice(0, limit)
   })
 }
 
 /** Objects that are online can be read while the database is unreachable, and those beside them as well. */
-function readerOf({ others }: Behaviour, { store }: ApiCall): Pick<Transaction, 'get' | 'list'> {
-  return others === undefined ? store : store.fallbackReader
+function readerOf({ onlineItems }: ResourceHooks, { store }: ApiCall): Pick<Transaction, 'get' | 'list'> {
+  return onlineItems === undefined ? store : store.fallbackReader
 }
 
 /** The items that are older than `before`, newest first. */
@@ -289,17 +292,17 @@ export function newestFirst(items: readonly Body[], before: string | undefined):
 }
 
 export async function remove(
-  behaviour: Behaviour,
+  hooks: ResourceHooks,
   call: ApiCall,
   id: string,
   parents: Parents,
 ): Promise<void> {
-  const { resource } = behaviour
+  const { resource } = hooks
   await call.store
     .write(authorOf(call), async (tx) => {
       const row = await find(resource, call, id, parents, tx)
       await requireGuardRole(row.data, { ...call, tx })
-      await behaviour.beforeRemove?.(row, { ...call, tx })
+      await hooks.beforeRemove?.(row, { ...call, tx })
       await tx.remove(resource.kind, call.principal.accountId, id)
       await tx.audit(auditEntry(call, id, changesBetween(resource, row, undefined)))
     })
@@ -313,5 +316,5 @@ export async function remove(
         `the ${referrer?.name ?? 'object'} ${error.referrer.id} (${error.referrer.field})`,
       )
     })
-  behaviour.afterChange?.(id, call)
+  hooks.afterChange?.(id, call)
 }

@@ -4,13 +4,13 @@ import type { ApiCall } from '../call.ts'
 import { Problem, problem } from '../problems.ts'
 import { type ApiRoute, type ItemPath, moduleRoutes, onlineRoutes, resourceRoutes } from '../routes.ts'
 import {
-  type Behaviour,
   create,
   find,
   get,
   list,
   newestFirst,
   type OnlineQuery,
+  type ResourceHooks,
   remove,
   rewrite,
   update,
@@ -50,37 +50,37 @@ export function operation<P extends string>(
   return { ...route, run }
 }
 
-/** The operations of a declared resource with its behaviour. */
-export function operationsOf(behaviour: Behaviour): ApiOperation[] {
-  const { resource } = behaviour
+/** The operations of a declared resource with its hooks. */
+export function operationsOf(hooks: ResourceHooks): ApiOperation[] {
+  const { resource } = hooks
   const routes = resourceRoutes(resource)
   const operations: Record<Verb, ApiOperation> = {
-    create: operation(routes.create, (call, { body, params }) => create(behaviour, call, body, params)),
-    get: operation(routes.get, (call, { params }) => get(behaviour, call, params.id, params)),
-    list: operation(routes.list, (call, { page }) => list(behaviour, call, page)),
+    create: operation(routes.create, (call, { body, params }) => create(hooks, call, body, params)),
+    get: operation(routes.get, (call, { params }) => get(hooks, call, params.id, params)),
+    list: operation(routes.list, (call, { page }) => list(hooks, call, page)),
     update: operation(routes.update, (call, { params, body }) =>
-      update(behaviour, call, params.id, params, body),
+      update(hooks, call, params.id, params, body),
     ),
     delete: operation(routes.delete, async (call, { params }) => {
-      await remove(behaviour, call, params.id, params)
+      await remove(hooks, call, params.id, params)
       return undefined
     }),
   }
   return [
     ...resource.operations.map((verb) => operations[verb]),
-    ...resource.modules.flatMap((module) => moduleOperations(behaviour, module)),
+    ...resource.modules.flatMap((module) => moduleOperations(hooks, module)),
   ]
 }
 
 /** Replace, get and delete of one module of an edge or route. */
-function moduleOperations(behaviour: Behaviour, module: string): ApiOperation[] {
-  const { resource } = behaviour
+function moduleOperations(hooks: ResourceHooks, module: string): ApiOperation[] {
+  const { resource } = hooks
   const { value } = resource.fields[module]!
   const routes = moduleRoutes(resource, module)
   const key = value.key ?? module
   return [
     operation(routes.replace, async (call, { params, body }) => {
-      const row = await rewrite(behaviour, call, params.id, params, (record) => {
+      const row = await rewrite(hooks, call, params.id, params, (record) => {
         const input = withStoredSecrets({ [key]: body }, record, resource.revealed)
         return { ...record, [key]: value.check(input[key], key) }
       }).catch((error) => {
@@ -98,7 +98,7 @@ function moduleOperations(behaviour: Behaviour, module: string): ApiOperation[] 
       return value.render(settings, call.renderContext) as Body
     }),
     operation(routes.delete, async (call, { params }) => {
-      await rewrite(behaviour, call, params.id, params, (record) => {
+      await rewrite(hooks, call, params.id, params, (record) => {
         if ((record[key] ?? null) === null) throw problem('module_unset', module, params.id)
         return { ...record, [key]: null }
       })

@@ -1,5 +1,5 @@
 import { type ResourceKind, resources } from '../../resources/index.ts'
-import { type Behaviour, crud } from '../crud/crud.ts'
+import { crud, type ResourceHooks } from '../crud/crud.ts'
 import { apiKeys, tunnelCredentials } from './credentials/api-keys.ts'
 import {
   sshCertificateAuthorities,
@@ -22,7 +22,7 @@ import { reservedAddrs, reservedDomains } from './endpoints/reserved-names.ts'
 import { eventDestinations, eventSubscriptions } from './events/event-destinations.ts'
 
 /** What resources do beyond CRUD. One that is missing here does nothing else. */
-const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
+const resourceHooks: Partial<Record<ResourceKind, ResourceHooks>> = {
   api_keys: apiKeys,
   credentials: tunnelCredentials,
   ssh_credentials: sshCredentials,
@@ -55,7 +55,7 @@ const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
   kubernetes_operators: kubernetesOperators,
 }
 
-/** The behaviour of a stored resource. */
-export function behaviourOf(kind: ResourceKind): Behaviour {
-  return behaviours[kind] ?? crud(resources[kind] as never)
+/** The hooks of a stored resource. */
+export function hooksOf(kind: ResourceKind): ResourceHooks {
+  return resourceHooks[kind] ?? crud(resources[kind] as never)
 }

@@ -1,7 +1,7 @@
 import { BotUser, ServiceUser, User } from '../../../resources/index.ts'
 import type { Row, Transaction } from '../../../store/index.ts'
 import type { ApiCall } from '../../call.ts'
-import { type Behaviour, crud } from '../../crud/crud.ts'
+import { crud, type ResourceHooks } from '../../crud/crud.ts'
 import { problem } from '../../problems.ts'
 
 /** Rejects a change that would leave the account without an active administrator. */
@@ -40,4 +40,4 @@ export const users = crud(User, {
 export const botUsers = crud(BotUser, { afterChange: invalidateUser })
 
 /** Bot users at their second path. */
-export const serviceUsers: Behaviour = { ...botUsers, resource: ServiceUser }
+export const serviceUsers: ResourceHooks = { ...botUsers, resource: ServiceUser }

@@ -49,7 +49,7 @@ export const endpoints = crud(Endpoint, {
     return { ...record, ...(await requireReserved(record.url, context)) }
   },
 
-  async others(call, query) {
+  async onlineItems(call, query) {
     const online = newestFrom(query, call.dependencies.online.endpoints(call.principal.accountId))
     const agents = online.map(async (endpoint) => ({
       ...withPolicy(endpoint, call),

@@ -1,4 +1,4 @@
-import { type Behaviour, rewrite } from '../../crud/crud.ts'
+import { type ResourceHooks, rewrite } from '../../crud/crud.ts'
 import { type ApiOperation, operation } from '../../crud/operations.ts'
 import { problem } from '../../problems.ts'
 import type { ApiRoute, ItemPath } from '../../routes.ts'
@@ -9,12 +9,12 @@ import { reservedAddrs, reservedDomains } from './reserved-names.ts'
 /** `DELETE …/{id}/<part>`: sets one reference or policy of a name to null. */
 function detachOperation(
   route: ApiRoute<ItemPath>,
-  behaviour: Behaviour,
+  hooks: ResourceHooks,
   key: string,
   conflictReason?: (record: Record<string, unknown>) => string | undefined,
 ): ApiOperation {
   return operation(route, async (call, { params }) => {
-    await rewrite(behaviour, call, params.id, params, (record) => {
+    await rewrite(hooks, call, params.id, params, (record) => {
       const reason = conflictReason?.(record)
       if (reason !== undefined) throw problem('conflict', reason)
       return { ...record, [key]: null }
