@@ -1,7 +1,7 @@
 import { escapeHtml } from '../../base/http/html.ts'
 import { type ErrorPage, type ErrorPagePlaceholder, PLACEHOLDER } from '../../resources/index.ts'
 import type { OwnedRecord, Snapshot } from '../contracts/snapshot.ts'
-import { commonFields } from './visitor-page.ts'
+import { commonFields } from './pages.ts'
 
 /** The values of a page's placeholders. */
 export type PlaceholderValues = Readonly<Record<ErrorPagePlaceholder, string>>

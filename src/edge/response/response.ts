@@ -1,7 +1,7 @@
 import type { EdgeError } from '../errors.ts'
 import { type CustomErrorPage, customPageFields } from './custom-error-page.ts'
-import { commonFields, pageFields, pagePolicy, renderErrorPage } from './visitor-page.ts'
-import { visitorTexts } from './visitor-texts.ts'
+import { commonFields, pageFields, pagePolicy, renderErrorPage } from './pages.ts'
+import { visitorTexts } from './error-page-texts.ts'
 
 /** A complete response that the edge itself sends. */
 export interface EdgeResponse {
