@@ -1,7 +1,7 @@
 import type { EdgeErrorName } from '../errors.ts'
 
 /** What an error page says besides the message of the error. */
-export interface VisitorTexts {
+export interface ErrorPageTexts {
   readonly title: string
   /** What the visitor can do. */
   readonly visitor: string
@@ -17,7 +17,7 @@ const TRY_AGAIN = 'Wait a moment, then reload the page.'
 const OPEN_AGAIN = 'Wait a moment, then open the page again.'
 
 /** The texts of every error page. */
-export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
+export const errorPageTexts: Readonly<Record<EdgeErrorName, ErrorPageTexts>> = {
   bad_request: { title: 'Invalid request', visitor: CHECK_CLIENT },
   head_too_large: {
     title: 'Request headers too large',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '../../base/http/html.ts'
 import type { ErrorLink } from '../errors.ts'
-import type { VisitorTexts } from './error-page-texts.ts'
+import type { ErrorPageTexts } from './error-page-texts.ts'
 
 const STYLE = `
 :root{color-scheme:light dark;--paper:light-dark(#faf9f6,#171614);--raised:light-dark(#fff,#1f1e1b);--line:light-dark(#dcd8cf,#3a3732);
@@ -49,7 +49,7 @@ const STATIONS = [
 ] as const
 
 /** The way of a request and where it stopped, said in words as well as in colour. */
-function renderPath(stoppedAt: NonNullable<VisitorTexts['stoppedAt']>): string {
+function renderPath(stoppedAt: NonNullable<ErrorPageTexts['stoppedAt']>): string {
   const fault = STATIONS.findIndex(([station]) => station === stoppedAt)
   const items = STATIONS.map(([, label], index) => {
     const [state, text] =
@@ -81,7 +81,7 @@ export function renderPage(title: string, message: string): Buffer {
 }
 
 /** What an error page shows. */
-export interface ErrorPageContent extends VisitorTexts {
+export interface ErrorPageContent extends ErrorPageTexts {
   readonly status: number
   readonly message: string
   readonly code: string

@@ -1,7 +1,7 @@
 import type { EdgeError } from '../errors.ts'
 import { type CustomErrorPage, customPageFields } from './custom-error-page.ts'
+import { errorPageTexts } from './error-page-texts.ts'
 import { commonFields, pageFields, pagePolicy, renderErrorPage } from './pages.ts'
-import { visitorTexts } from './error-page-texts.ts'
 
 /** A complete response that the edge itself sends. */
 export interface EdgeResponse {
@@ -27,7 +27,7 @@ export function renderError(error: EdgeError, accept: string, context = NO_CONTE
   let fields = `adit-error-code: ${code}\r\n${extraFields(error)}`
   let body: Buffer
   if (accept.includes('text/html')) {
-    const ownTexts = visitorTexts[error.name]
+    const ownTexts = errorPageTexts[error.name]
     const texts = error.ownerStep === undefined ? ownTexts : { ...ownTexts, owner: error.ownerStep }
     const { links } = error
     const page = context.findPage(status)
