@@ -206,8 +206,8 @@ export class NameClaims {
     while (this.#batchWork !== undefined) await this.#batchWork
   }
 
-  /** Free TCP ports that the account used before (`own`), and ports it cannot claim now (`others`). */
-  async ports(account: string): Promise<{ own: readonly number[]; others: readonly number[] }> {
+  /** Free TCP ports that the account used before (`reusable`), and ports it cannot claim now (`unavailable`). */
+  async ports(account: string): Promise<{ reusable: readonly number[]; unavailable: readonly number[] }> {
     try {
       return await this.#options.rows.ports(account, this.#options.spans)
     } catch (error) {

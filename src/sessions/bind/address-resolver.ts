@@ -115,16 +115,16 @@ export class AddressResolver {
   /** Acquires a port that is neither reserved nor in cooldown, preferring one that the account used before. */
   async #acquireFreePort(accountId: string): Promise<number> {
     const { registry, address, reservations, claims } = this.#options
-    const { own, others } = (await claims?.ports(accountId).catch((error) => {
+    const { reusable, unavailable } = (await claims?.ports(accountId).catch((error) => {
       throw claimError(error, 'tcp://')
-    })) ?? { own: [], others: [] }
-    const excluded = new Set(others)
+    })) ?? { reusable: [], unavailable: [] }
+    const excluded = new Set(unavailable)
     const isAvailable = (port: number) =>
       requireAvailableAddress(reservations, accountId, address.tcpHost, port).then(
         (reservation) => reservation === undefined,
         () => false,
       )
-    for (const candidate of own) {
+    for (const candidate of reusable) {
       if (excluded.has(candidate) || registry.hasPort(candidate) || !(await isAvailable(candidate))) continue
       const port = await registry.acquirePort(candidate).catch(() => undefined)
       if (port !== undefined) return port

@@ -351,7 +351,7 @@ function createClaims(): NonNullable<PlatformOptions['claims']> {
     async settled() {},
     async ports() {
       const others = [...held.keys()].map((name) => Number(name.split(':').at(-1)))
-      return { own: [], others: ++reads <= 2 ? [] : others }
+      return { reusable: [], unavailable: ++reads <= 2 ? [] : others }
     },
     setPooled(tunnel, pooled) {
       for (const holder of held.values()) if (holder.tunnel === tunnel) holder.pooled = pooled

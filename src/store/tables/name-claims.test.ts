@@ -203,10 +203,10 @@ for (const [engine, create] of Object.entries(engines)) {
     for (const each of [mine, theirs, online]) await claim(rows, each)
     for (const each of [mine, theirs]) await release(rows, each)
 
-    const { own, others } = await rows.ports('ac_1', SPANS)
+    const { reusable, unavailable } = await rows.ports('ac_1', SPANS)
 
-    assert.deepEqual(own, [20_001])
-    assert.deepEqual(others.sort(), [20_002, 20_003])
+    assert.deepEqual(reusable, [20_001])
+    assert.deepEqual(unavailable.sort(), [20_002, 20_003])
   })
 
   test(`${engine}: a sweep keeps names in use or in cooldown, and the newest of each account`, async (t) => {

@@ -33,7 +33,7 @@ export interface NameClaimRows {
   /** Releases all claims of a node, and its lease. */
   leave(node: NameNode): Promise<void>
   /** `own`: TCP ports the account has used that are free now. `others`: ports that are unavailable to it. */
-  ports(account: string, spans: NameSpans): Promise<{ own: number[]; others: number[] }>
+  ports(account: string, spans: NameSpans): Promise<{ reusable: number[]; unavailable: number[] }>
   /** Sets whether other tunnels of the account may share the name. */
   setPooled(tunnel: string, pooled: boolean): Promise<void>
   /** Ends the grace periods of a deleted credential. */
@@ -103,13 +103,13 @@ export function openNameClaims(store: DurableStore): NameClaimRows {
         `SELECT ${CLAIM_LIST} FROM name_claims WHERE name >= 'tcp:' AND name < 'tcp;' AND listener = 'tcp'`,
       )
       const claims = rows.map((row) => toNameClaim(row, undefined, wallMs))
-      const own = claims.filter((each) => each.account === account && each.releasedAt !== undefined)
-      const others = claims.filter(
+      const reusable = claims.filter((each) => each.account === account && each.releasedAt !== undefined)
+      const unavailable = claims.filter(
         (each) =>
           each.releasedAt === undefined ||
           (each.account !== account && isUnavailableToOthers(each, wallMs, spans)),
       )
-      return { own: own.map(toPort), others: others.map(toPort) }
+      return { reusable: reusable.map(toPort), unavailable: unavailable.map(toPort) }
     },
 
     async setPooled(tunnel, pooled) {
