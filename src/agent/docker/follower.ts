@@ -35,8 +35,8 @@ export class ContainerFollower {
   readonly #options: FollowerOptions
   readonly #stop = new AbortController()
   readonly #tunnels = new Map<string, Followed>()
-  /** Why which container or tunnel is missing, as the user was told. */
-  readonly #told = new Map<string, string>()
+  /** Why which container or tunnel is missing, as the user has read. */
+  readonly #reported = new Map<string, string>()
   #isReconciling = false
   #isStale = false
   #retry: NodeJS.Timeout | undefined
@@ -104,7 +104,7 @@ export class ContainerFollower {
       for (const spec of this.#specsOf(container))
         desired.set(spec.name, { spec, text: JSON.stringify(spec) })
     const names = new Set([...containers.map(({ name }) => name), ...desired.keys()])
-    for (const name of this.#told.keys()) if (!names.has(name)) this.#told.delete(name)
+    for (const name of this.#reported.keys()) if (!names.has(name)) this.#reported.delete(name)
     const obsolete = [...this.#tunnels].filter(([name, { text }]) => desired.get(name)?.text !== text)
     await Promise.all(obsolete.map(([name, followed]) => this.#stopTunnel(name, followed)))
     for (const [name, { spec, text }] of desired)
@@ -122,15 +122,15 @@ export class ContainerFollower {
         container: name,
         err: reason,
       })
-      this.#tellOnce(name, `The labels of the container ${name} cannot be used: ${reason}`)
+      this.#reportOnce(name, `The labels of the container ${name} cannot be used: ${reason}`)
       return []
     }
   }
 
   /** A container is listed often, and a tunnel that cannot start is tried again and again. */
-  #tellOnce(name: string, text: string): void {
-    if (this.#told.get(name) === text) return
-    this.#told.set(name, text)
+  #reportOnce(name: string, text: string): void {
+    if (this.#reported.get(name) === text) return
+    this.#reported.set(name, text)
     this.#options.notice(text)
   }
 
@@ -138,13 +138,13 @@ export class ContainerFollower {
     const { tunnels, log } = this.#options
     try {
       await tunnels.start(spec)
-      this.#told.delete(spec.name)
+      this.#reported.delete(spec.name)
       return true
     } catch (error) {
       const { name } = spec
       const reason = errorMessage(error)
       log.warn('tunnel of container not started', { obj: 'docker', name, err: reason })
-      this.#tellOnce(name, `The endpoint of the container ${name} cannot be opened: ${reason}`)
+      this.#reportOnce(name, `The endpoint of the container ${name} cannot be opened: ${reason}`)
       this.#tunnels.delete(name)
       this.#retryLater()
       return false

@@ -70,9 +70,9 @@ test('many keys are told in part, and a long one by its hash', () => {
   const long = 'x'.repeat(10_000)
   for (const key of [long, ...Array.from({ length: 2000 }, (_, index) => `visitor ${index}`)])
     first.take(key, 0)
-  const told = first.takeCounts()
-  assert.equal(told.length, 1000)
-  assert.ok(JSON.stringify(told).length < 100_000)
+  const counts = first.takeCounts()
+  assert.equal(counts.length, 1000)
+  assert.ok(JSON.stringify(counts).length < 100_000)
 
   first.take(long, 120_000)
   exchange()
