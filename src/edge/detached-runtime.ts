@@ -8,7 +8,7 @@ import { HELD_BODY_LIMITS } from './contracts/held-body.ts'
 import { defaultLimits, toTickLimits } from './contracts/limits.ts'
 import { type EdgeRuntime, NO_CLUSTER_SERVICES } from './contracts/runtime.ts'
 import { EMPTY_TABLE } from './contracts/table.ts'
-import { OWN_BODY_LIMITS } from './response/own-body.ts'
+import { OWN_BODY_LIMITS } from './response/local-reply.ts'
 import { Traffic } from './stats/traffic.ts'
 
 /** The state of an edge without listeners, for trials of policies and for tests. Its timers never start. */

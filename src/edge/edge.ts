@@ -30,7 +30,7 @@ import type { CertificateLookup, SharedTickets } from './listeners/tls-terminato
 import { type ApiUpstream, createApiHost } from './resolve/api-host.ts'
 import type { CompileSelectors } from './resolve/cluster-services.ts'
 import { createRouting } from './resolve/create-routing.ts'
-import { OWN_BODY_LIMITS } from './response/own-body.ts'
+import { OWN_BODY_LIMITS } from './response/local-reply.ts'
 import { createBodyReplacer } from './services/body-replacer.ts'
 import { createKeySets } from './services/key-sets.ts'
 import type { Logins } from './services/logins.ts'

@@ -1,6 +1,6 @@
 import type { HttpResponseBackend } from '../../resources/index.ts'
 import type { OwnedRecord } from '../contracts/snapshot.ts'
-import { fieldLine } from '../message/own-fields.ts'
+import { fieldLine } from '../message/field-values.ts'
 import type { EdgeResponse } from '../response/response.ts'
 import { emptyBackend } from './balancer.ts'
 import type { BackendBuilder } from './context.ts'

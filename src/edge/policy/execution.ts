@@ -15,7 +15,7 @@ import type { Exchange, MutableResponse, ResponseStep } from '../contracts/excha
 import type { ForwardConnection } from '../contracts/module.ts'
 import type { InternalAddress } from '../contracts/tunnels.ts'
 import type { HeaderFields } from '../message/fields.ts'
-import { fromFieldValue } from '../message/own-fields.ts'
+import { fromFieldValue } from '../message/field-values.ts'
 import { requirePath } from '../target-path.ts'
 import type { PolicyContext } from './context.ts'
 import type { EventMessage } from './event-stream.ts'

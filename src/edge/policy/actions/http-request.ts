@@ -4,7 +4,7 @@ import type { ActionResult } from '../../../policy/index.ts'
 import { PolicyFailure } from '../../contracts/policy-failure.ts'
 import { EdgeError, edgeError } from '../../errors.ts'
 import { isFieldValue } from '../../message/ascii.ts'
-import { toFieldValue } from '../../message/own-fields.ts'
+import { toFieldValue } from '../../message/field-values.ts'
 import { ModuleConfigError } from '../../modules/context.ts'
 import {
   CallFailure,

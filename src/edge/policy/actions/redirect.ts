@@ -1,6 +1,6 @@
 import { PolicyFailure } from '../../contracts/policy-failure.ts'
 import { isFieldValue } from '../../message/ascii.ts'
-import { toFieldValue } from '../../message/own-fields.ts'
+import { toFieldValue } from '../../message/field-values.ts'
 import type { Implementation } from '../implement.ts'
 import { rewriteUrl } from '../rewrite.ts'
 import { renderFields } from './response.ts'

@@ -1,7 +1,7 @@
 import { isJson } from '../../../base/text/is-json.ts'
 import type { Activation, Template } from '../../../policy/index.ts'
 import { PolicyFailure } from '../../contracts/policy-failure.ts'
-import { fieldLine } from '../../message/own-fields.ts'
+import { fieldLine } from '../../message/field-values.ts'
 import { MAX_RESPONSE_HEAD_BYTES } from '../../message/response-head.ts'
 
 /** Fails for a head that is longer than one of an upstream may be: what visitors do not take of it takes memory. */
