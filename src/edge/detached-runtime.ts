@@ -8,7 +8,7 @@ import { HELD_BODY_LIMITS } from './contracts/held-body.ts'
 import { defaultLimits, toTickLimits } from './contracts/limits.ts'
 import { type EdgeRuntime, NO_CLUSTER_SERVICES } from './contracts/runtime.ts'
 import { EMPTY_TABLE } from './contracts/table.ts'
-import { OWN_BODY_LIMITS } from './response/local-reply.ts'
+import { LOCAL_REPLY_LIMITS } from './response/local-reply.ts'
 import { Traffic } from './stats/traffic.ts'
 
 /** The state of an edge without listeners, for trials of policies and for tests. Its timers never start. */
@@ -26,7 +26,7 @@ export function createDetachedRuntime(): EdgeRuntime {
     observer: undefined,
     traffic: new Traffic(),
     heldBodyBudgets: new ByteBudgets(HELD_BODY_LIMITS),
-    ownBodyBudgets: new ByteBudgets(OWN_BODY_LIMITS),
+    localReplyBudgets: new ByteBudgets(LOCAL_REPLY_LIMITS),
     windows: new WindowBudget(),
     acmeChallenge: undefined,
     readiness: undefined,

@@ -30,7 +30,7 @@ import type { CertificateLookup, SharedTickets } from './listeners/tls-terminato
 import { type ApiUpstream, createApiHost } from './resolve/api-host.ts'
 import type { CompileSelectors } from './resolve/cluster-services.ts'
 import { createRouting } from './resolve/create-routing.ts'
-import { OWN_BODY_LIMITS } from './response/local-reply.ts'
+import { LOCAL_REPLY_LIMITS } from './response/local-reply.ts'
 import { createBodyReplacer } from './services/body-replacer.ts'
 import { createKeySets } from './services/key-sets.ts'
 import type { Logins } from './services/logins.ts'
@@ -161,7 +161,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     observer: observe,
     traffic: new Traffic(dependencies.ipData),
     heldBodyBudgets: new ByteBudgets({ ...HELD_BODY_LIMITS, isShared: config.isShared }),
-    ownBodyBudgets: new ByteBudgets({ ...OWN_BODY_LIMITS, isShared: config.isShared }),
+    localReplyBudgets: new ByteBudgets({ ...LOCAL_REPLY_LIMITS, isShared: config.isShared }),
     windows: dependencies.windows ?? new WindowBudget(),
     acmeChallenge: dependencies.acmeChallenge,
     readiness: dependencies.readiness,

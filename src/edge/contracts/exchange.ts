@@ -6,7 +6,7 @@ import { newId } from '../../base/values/id.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { HeaderFields } from '../message/fields.ts'
 import type { RequestHead } from '../message/request-head.ts'
-import { OwnBody } from '../response/local-reply.ts'
+import { LocalReplyBody } from '../response/local-reply.ts'
 import { type EdgeResponse, renderError } from '../response/response.ts'
 import { TransformWriter } from '../response/transform-writer.ts'
 import { type AppliedAction, AppliedActions } from './applied-actions.ts'
@@ -94,7 +94,7 @@ export interface ExchangeResult {
  *   `upgrading`         the request asks for WebSocket; a 101 then calls `upgrade()` instead of `respond()`
  *   `#heldResponse`     a response step waits; the head is not sent yet, and what the upstream sends is stored
  *   `#transformWriter`  a response step transforms the body; `finish()` waits for the transform to end
- *   `#ownBody`          the response is a large body of the edge itself; `finish()` waits until the client has taken it
+ *   `#localReply`       the response is a large body of the edge itself; `finish()` waits until the client has taken it
  *   `#replaced`         a response step replaced the response; what the upstream still sends is dropped
  */
 export abstract class Exchange {
@@ -148,7 +148,7 @@ export abstract class Exchange {
   /** A response step replaced the response. */
   #replaced = false
   /** What is left of a large body of the edge itself. */
-  #ownBody: OwnBody | undefined = undefined
+  #localReply: LocalReplyBody | undefined = undefined
 
   constructor(runtime: EdgeRuntime, connection: ClientConnection, head: RequestHead) {
     this.runtime = runtime
@@ -244,8 +244,8 @@ export abstract class Exchange {
     if (this.httpHost !== undefined) this.httpHost.traffic.bytesOut += chunk.length
     if (this.trace !== undefined) this.trace.responseBodyLength += chunk.length
     if (this.#transformWriter !== undefined) this.#transformWriter.write(chunk)
-    else if (this.#ownBody === undefined) this.writeBody(chunk)
-    else this.#sendOwnBody(this.#ownBody)
+    else if (this.#localReply === undefined) this.writeBody(chunk)
+    else this.#sendLocalReply(this.#localReply)
   }
 
   /** Ends the response body. */
@@ -411,18 +411,21 @@ export abstract class Exchange {
   /** Called by the subclass when a congested client has room again. */
   protected onClientDrain(): void {
     this.#transformWriter?.transform.resume()
-    if (this.#ownBody?.started) this.#sendOwnBody(this.#ownBody)
+    if (this.#localReply?.started) this.#sendLocalReply(this.#localReply)
   }
 
   /** Takes the body of the response, which replaces an earlier one; false when too much is waiting for clients already. */
   #holdOwnBody(body: Buffer): boolean {
     this.#releaseOwnBody()
-    if (OwnBody.isSmall(body)) return true
-    this.#ownBody = OwnBody.hold(body, this.runtime.ownBodyBudgets.forClient(this.connection.remoteAddress))
-    return this.#ownBody !== undefined
+    if (LocalReplyBody.isSmall(body)) return true
+    this.#localReply = LocalReplyBody.hold(
+      body,
+      this.runtime.localReplyBudgets.forClient(this.connection.remoteAddress),
+    )
+    return this.#localReply !== undefined
   }
 
-  #sendOwnBody(body: OwnBody): void {
+  #sendLocalReply(body: LocalReplyBody): void {
     body.started = true
     while (!this.ended && !this.congested) {
       const part = body.next()
@@ -437,8 +440,8 @@ export abstract class Exchange {
   }
 
   #releaseOwnBody(): void {
-    this.#ownBody?.release()
-    this.#ownBody = undefined
+    this.#localReply?.release()
+    this.#localReply = undefined
   }
 
   #recordStatus(status: number): void {
@@ -452,8 +455,8 @@ export abstract class Exchange {
 
   #complete(trailers: string): void {
     if (this.ended) return
-    if (this.#ownBody?.started) {
-      this.#ownBody.onWritten = () => this.#complete(trailers)
+    if (this.#localReply?.started) {
+      this.#localReply.onWritten = () => this.#complete(trailers)
       return
     }
     this.writeEnd(trailers)
@@ -546,8 +549,8 @@ export abstract class Exchange {
     if (hasBody) {
       if (this.httpHost !== undefined) this.httpHost.traffic.bytesOut += body.length
       if (this.trace !== undefined) this.trace.responseBodyLength += body.length
-      if (this.#ownBody === undefined) this.writeBody(body)
-      else this.#sendOwnBody(this.#ownBody)
+      if (this.#localReply === undefined) this.writeBody(body)
+      else this.#sendLocalReply(this.#localReply)
     }
     // Not at once: the upstream is in the middle of handing over its response.
     queueMicrotask(() => {

@@ -53,7 +53,7 @@ export interface EdgeRuntime {
   /** Charged for request bodies that are held until a module has read them (decision 120). */
   readonly heldBodyBudgets: ByteBudgets
   /** Charged for large bodies of the edge itself until their clients have taken them. */
-  readonly ownBodyBudgets: ByteBudgets
+  readonly localReplyBudgets: ByteBudgets
   /** What the windows of HTTP/2 connections exceed their initial size by (decision 195). */
   readonly windows: WindowBudget
   /** Returns the response to an ACME HTTP challenge of a host (RFC 8555 section 8.3). */
