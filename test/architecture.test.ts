@@ -86,7 +86,7 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
     folders: {
       '.': ['message', 'response', 'contracts', 'stats'],
       message: ['errors.ts'],
-      response: ['snapshot.ts', 'errors.ts'],
+      response: ['snapshot.ts', 'errors.ts', 'error-kinds.ts'],
       contracts: ['errors.ts', 'message', 'response', 'stats'],
       stats: ['connection.ts'],
       services: ['.', 'contracts'],

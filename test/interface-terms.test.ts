@@ -67,7 +67,7 @@ test('the list of words has the texts of every page, and no code', async () => {
       all.some((each) => each.toLowerCase() === sentence.toLowerCase()),
       sentence,
     )
-  for (const page of ['sign-in-page.tsx', 'overview-page.tsx', 'inspect-page.tsx', 'errors.ts'])
+  for (const page of ['sign-in-page.tsx', 'overview-page.tsx', 'inspect-page.tsx', 'error-kinds.ts'])
     assert.ok(
       words.some(({ source }) => source.endsWith(page)),
       page,

@@ -12,7 +12,7 @@ const SOURCES = [
   'src/web/**/*.{ts,tsx}',
   'src/api/reference/reference-page.ts',
   'src/dashboard/pages.ts',
-  'src/edge/errors.ts',
+  'src/edge/error-kinds.ts',
   'src/edge/login/**/*.ts',
   'src/edge/response/response.ts',
   'src/errors/pages.ts',

@@ -17,7 +17,7 @@ export async function loadErrorCatalogue(): Promise<readonly ErrorEntry[]> {
   const [{ catalogue }, { edgeErrorKinds }, { protocolErrors }, { policyErrors }, { diagnosisErrors }] =
     await Promise.all([
       import('../api/problems.ts'),
-      import('../edge/errors.ts'),
+      import('../edge/error-kinds.ts'),
       import('../protocol/errors.ts'),
       import('../policy/error-codes.ts'),
       import('../agent/commands/documentation.ts'),

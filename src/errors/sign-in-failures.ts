@@ -11,7 +11,7 @@ export async function replaceFailureTable(document: string): Promise<string> {
 async function formatFailureTable(): Promise<string> {
   // Not through the front door, which would load the whole part.
   const [{ edgeErrorKinds }, { failureKinds }] = await Promise.all([
-    import('../edge/errors.ts'),
+    import('../edge/error-kinds.ts'),
     import('../edge/login/failures.ts'),
   ])
   const rows = Object.entries(failureKinds).map(([name, { error, cause, visitor, owner, log }]) => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '../../base/http/html.ts'
+import type { ErrorPageTexts } from '../error-kinds.ts'
 import type { ErrorLink } from '../errors.ts'
-import type { ErrorPageTexts } from './error-page-texts.ts'
 
 const STYLE = `
 :root{color-scheme:light dark;--paper:light-dark(#faf9f6,#171614);--raised:light-dark(#fff,#1f1e1b);--line:light-dark(#dcd8cf,#3a3732);

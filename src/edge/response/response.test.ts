@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { edgeError, edgeErrorKinds } from '../errors.ts'
+import { edgeErrorKinds } from '../error-kinds.ts'
+import { edgeError } from '../errors.ts'
 import { renderError } from './response.ts'
 
 test('every error has a code of its own and an error status', () => {

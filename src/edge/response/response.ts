@@ -1,6 +1,5 @@
 import type { EdgeError } from '../errors.ts'
 import { type CustomErrorPage, customPageFields } from './custom-error-page.ts'
-import { errorPageTexts } from './error-page-texts.ts'
 import { commonFields, pageFields, pagePolicy, renderErrorPage } from './pages.ts'
 
 /** A complete response that the edge itself sends. */
@@ -27,9 +26,7 @@ export function renderError(error: EdgeError, accept: string, context = NO_CONTE
   let fields = `adit-error-code: ${code}\r\n${extraFields(error)}`
   let body: Buffer
   if (accept.includes('text/html')) {
-    const ownTexts = errorPageTexts[error.name]
-    const texts = error.ownerStep === undefined ? ownTexts : { ...ownTexts, owner: error.ownerStep }
-    const { links } = error
+    const { page: texts, links } = error
     const page = context.findPage(status)
     fields += page === undefined ? pageFields : customPageFields
     body =
