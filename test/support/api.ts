@@ -71,6 +71,8 @@ export interface TestApiOptions {
   /** Serves the dashboard together with the API. */
   dashboard?: boolean
   passwords?: Passwords
+  /** What calls that have changed something wait for. */
+  applied?: () => Promise<void>
   /** The directory of the dashboard's built pages. */
   pages?: string
   /** The data directory; by default a temporary one. */
@@ -163,6 +165,7 @@ async function openApi(
     },
     clock,
     log,
+    applied: options.applied,
   })
   if (options.dashboard) dashboard.mount(api)
   await restrictions.start()

@@ -23,3 +23,18 @@ test('calls whose connections have not been accepted when the API stops are answ
 
   for (const response of await Promise.all(responses)) assert.match(response, /^HTTP\/1\.1 200 /)
 })
+
+test('a call that changes something waits until it is applied; one that reads or is rejected does not', async (t) => {
+  let waits = 0
+  const { call } = await startApi(t, { applied: async () => void waits++ })
+
+  const { body } = await call('POST', '/ip_policies', { body: {} })
+  await call('PATCH', `/ip_policies/${body.id}`, { body: { description: 'x' } })
+  assert.equal(waits, 2)
+
+  await call('GET', '/ip_policies')
+  await call('POST', '/ip_policies', { body: {}, key: 'unknown' })
+  await call('POST', '/ip_policies', { body: { unknown: 1 } })
+  await call('DELETE', '/nothing')
+  assert.equal(waits, 2)
+})

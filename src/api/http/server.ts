@@ -187,8 +187,9 @@ function limitConnections(
 
 /** A client that was told of a change may rely on it, at whatever process its next connection arrives. */
 function awaitApplied(http: FastifyInstance, applied: () => Promise<void>): void {
-  http.addHook('onSend', async ({ method }) => {
-    if (method !== 'GET' && method !== 'HEAD') await applied()
+  http.addHook('onSend', async ({ method }, { statusCode }) => {
+    // A rejected call has changed nothing, and must not make a stranger's request cost a look at the database.
+    if (method !== 'GET' && method !== 'HEAD' && statusCode < 400) await applied()
   })
 }
 

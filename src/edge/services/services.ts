@@ -23,6 +23,6 @@ export interface EdgeServices {
   readonly outboundCalls: OutboundCalls | undefined
   /** Replaces text in bodies. */
   readonly bodyReplacer: BodyReplacer
-  /** Set where several workers hold rate limits together; elsewhere each limit is counted here. */
+  /** Set where several workers count rate limits together; undefined where this process counts alone. */
   readonly takeRateLease: TakeRateLease | undefined
 }

@@ -15,7 +15,7 @@ export function joinCommand({ downloads }: PlatformInfo, authtoken: string): str
   return downloads ? `curl -fsS ${downloads.url}/install.sh | ADIT_AUTHTOKEN=${authtoken} sh` : undefined
 }
 
-/** What an agent from elsewhere has to know of this server. */
+/** What an agent on another machine has to know of this server. */
 export function configureCommands({ agent_addr }: PlatformInfo, authtoken: string): readonly string[] {
   return [`adit config add-connect-url ${agent_addr}`, `adit config add-authtoken ${authtoken}`]
 }
