@@ -15,7 +15,7 @@ import {
 import type { KeyGenerator } from '../x509/keys.ts'
 import { readTlsCertificate } from '../x509/x509.ts'
 import type { AcmeClient } from './client/client.ts'
-import { checkDns, type DnsProblem } from './client/dns-preflight.ts'
+import { checkDns, type DnsFinding, type DnsProblem } from './client/dns-preflight.ts'
 import { renewalId } from './client/renewal-info.ts'
 import { type NameResolver, ResolverError } from './client/resolver.ts'
 import type { Authorization, Order } from './client/rfc8555.ts'
@@ -30,6 +30,7 @@ import {
   earliestRenewalAt,
   nextValidationAt,
   type Random,
+  type RetryPace,
   renewalAt,
   retryAt,
   suggestedAt,
@@ -76,17 +77,24 @@ class IssueFailure extends Error {
   readonly problem: DnsProblem
   /** Whether the authority has validated and failed, which counts against the name. */
   readonly failedValidation: boolean
+  readonly pace: RetryPace
   /** Whether the order can still succeed. */
   readonly keepOrder: boolean
   readonly retryAfterMs: number
 
   constructor(
-    problem: DnsProblem,
+    { unanswered = false, ...problem }: DnsFinding,
     options: { failedValidation?: boolean; keepOrder?: boolean; retryAfterMs?: number | undefined } = {},
   ) {
     super(problem.msg)
     this.problem = problem
     this.failedValidation = options.failedValidation ?? false
+    this.pace =
+      this.failedValidation || (problem.code !== 'DNS_ERROR' && !unanswered)
+        ? 'ordered'
+        : unanswered
+          ? 'unanswered'
+          : 'preflight'
     this.keepOrder = options.keepOrder ?? false
     this.retryAfterMs = options.retryAfterMs ?? 0
   }
@@ -328,7 +336,7 @@ export class IssueAttempt {
     return challenge === 'dns-01' && kind !== 'ingress' ? this.#context.challengeRecords : undefined
   }
 
-  #checkDns(): Promise<DnsProblem | undefined> {
+  #checkDns(): Promise<DnsFinding | undefined> {
     const usesProvider = this.#challengeRecords !== undefined
     return checkDns(this.#subject, { ...this.#context, base: this.#context.inventory.base, usesProvider })
   }
@@ -460,10 +468,9 @@ export class IssueAttempt {
     if (failedValidation) await this.#jobStore.recordFailure()
     const attempts = this.#job.attempts + 1
     const failedSince = this.#job.failedSince ?? now
-    const preflightOnly = problem.code === 'DNS_ERROR' && !failedValidation
     // A job of the platform itself has no owner to wake it, so it is never given up.
     const since = this.#subject.kind === 'domain' || this.#subject.kind === 'ingress' ? failedSince : now
-    const backoffAt = retryAt({ now, attempts, failedSince: since, preflightOnly }, random)
+    const backoffAt = retryAt({ now, attempts, failedSince: since, pace: failure.pace }, random)
     const allowedAt = nextValidationAt(await this.#jobStore.failures(), now)
     const notBefore = Math.max(allowedAt, now + failure.retryAfterMs)
     const dueAt = backoffAt === undefined ? null : Math.max(backoffAt, notBefore)

@@ -17,24 +17,31 @@ const always = () => 0.999
 
 test('retries back off by 1, 2, 4 … minutes, up to 6 hours', () => {
   const waits = [1, 2, 3, 4, 9, 10, 50].map(
-    (attempts) => retryAt({ now: 0, attempts, failedSince: 0, preflightOnly: false }, never)! / MINUTE,
+    (attempts) => retryAt({ now: 0, attempts, failedSince: 0, pace: 'ordered' }, never)! / MINUTE,
   )
 
   assert.deepEqual(waits, [1, 2, 4, 8, 256, 360, 360])
 })
 
 test('retries have a jitter of up to a tenth', () => {
-  const time = retryAt({ now: 0, attempts: 10, failedSince: 0, preflightOnly: false }, always)!
+  const time = retryAt({ now: 0, attempts: 10, failedSince: 0, pace: 'ordered' }, always)!
 
   assert.ok(time > 6 * HOUR && time <= 6.6 * HOUR)
 })
 
-test('while only the DNS preflight fails, it is retried every 15 minutes', () => {
-  assert.equal(retryAt({ now: 0, attempts: 30, failedSince: 0, preflightOnly: true }, never), 15 * MINUTE)
-})
+for (const [pace, first] of [
+  ['preflight', MINUTE],
+  ['unanswered', 5_000],
+] as const) {
+  test(`the wait after a DNS check (${pace}) doubles from ${first / 1000} seconds to 15 minutes`, () => {
+    const waits = [1, 2, 3, 50].map((attempts) => retryAt({ now: 0, attempts, failedSince: 0, pace }, never))
+
+    assert.deepEqual(waits, [first, 2 * first, 4 * first, 15 * MINUTE])
+  })
+}
 
 test('a job is given up after 30 days', () => {
-  const job = { attempts: 100, failedSince: 0, preflightOnly: false }
+  const job = { attempts: 100, failedSince: 0, pace: 'ordered' as const }
 
   assert.ok(retryAt({ ...job, now: 30 * DAY - 1 }, never))
   assert.equal(retryAt({ ...job, now: 30 * DAY }, never), undefined)

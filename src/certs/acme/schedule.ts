@@ -5,26 +5,32 @@ const DAY = 24 * HOUR
 
 /** P53: authorities block a name after five failed validations in an hour, so the limit is four. */
 const MAX_FAILURES_PER_HOUR = 4
-const MIN_RETRY_MS = MINUTE
-const MAX_RETRY_MS = 6 * HOUR
-/** A DNS check is cheap, and the owner who has just fixed a record is waiting for it (decision 60). */
-const MAX_DNS_RETRY_MS = 15 * MINUTE
+
+/** How the wait before a retry doubles. What costs the authority nothing is tried again sooner (decision 60). */
+const PACES = {
+  ordered: { min: MINUTE, max: 6 * HOUR },
+  /** The owner who has just fixed a record is waiting. */
+  preflight: { min: MINUTE, max: 15 * MINUTE },
+  /** Resolvers remember for some seconds that a name server did not answer, such as ours before its start. */
+  unanswered: { min: 5 * SECOND, max: 15 * MINUTE },
+} as const
+
+/** What failed: after an order was placed, in the DNS preflight, or because DNS did not answer. */
+export type RetryPace = keyof typeof PACES
 const GIVE_UP_AFTER_MS = 30 * DAY
 
 /** A random number in [0, 1); injected, so that tests can choose it. */
 export type Random = () => number
 
-/** The time of the next retry: after 1 min, 2, 4 … up to 6 h, with jitter. Undefined after 30 days of failures. */
+/** The time of the next retry, with jitter. Undefined after 30 days of failures. */
 export function retryAt(
-  job: { now: number; attempts: number; failedSince: number; preflightOnly: boolean },
+  job: { now: number; attempts: number; failedSince: number; pace: RetryPace },
   random: Random,
 ): number | undefined {
-  const { now, attempts, failedSince, preflightOnly } = job
+  const { now, attempts, failedSince, pace } = job
   if (now - failedSince >= GIVE_UP_AFTER_MS) return undefined
-  const wait = Math.min(
-    MIN_RETRY_MS * 2 ** Math.min(attempts - 1, 20),
-    preflightOnly ? MAX_DNS_RETRY_MS : MAX_RETRY_MS,
-  )
+  const { min, max } = PACES[pace]
+  const wait = Math.min(min * 2 ** Math.min(attempts - 1, 20), max)
   return Math.round(now + wait * (1 + random() / 10))
 }
 

@@ -28,7 +28,7 @@ const PACKAGED_UNITS = ['/usr/lib/systemd/system', '/lib/systemd/system']
 const START_TIMEOUT_MS = 60_000
 const CERTIFICATE_TIMEOUT_MS = 180_000
 /** A certificate that waits for longer needs the operator, and the report says for what. */
-const WAITING_TIMEOUT_MS = 15_000
+const WAITING_TIMEOUT_MS = 60_000
 const POLL_MS = 250
 
 /** Options of `adit server setup`. */

@@ -8,6 +8,12 @@ export interface DnsProblem {
   readonly msg: string
 }
 
+/** What the check found. */
+export interface DnsFinding extends DnsProblem {
+  /** A name server or resolver did not answer, which often passes in a moment. */
+  readonly unanswered?: boolean
+}
+
 const MAX_CHAIN = 8
 
 /**
@@ -22,7 +28,7 @@ export async function checkDns(
     nameServers,
     usesProvider = false,
   }: { resolver: NameResolver; base: string; nameServers: readonly string[]; usesProvider?: boolean },
-): Promise<DnsProblem | undefined> {
+): Promise<DnsFinding | undefined> {
   try {
     switch (subject.kind) {
       case 'domain':
@@ -40,9 +46,11 @@ export async function checkDns(
     }
   } catch (error) {
     if (!(error instanceof ResolverError)) throw error
-    return error.source === 'domain'
-      ? dnsProblem(`${error.message} Check the DNS setup of ${stripWildcard(subject.domain)}.`)
-      : { code: 'INTERNAL_ERROR', msg: `${error.message} The server's DNS resolver does not answer.` }
+    const problem: DnsProblem =
+      error.source === 'domain'
+        ? dnsProblem(`${error.message} Check the DNS setup of ${stripWildcard(subject.domain)}.`)
+        : { code: 'INTERNAL_ERROR', msg: `${error.message} The server's DNS resolver does not answer.` }
+    return { ...problem, unanswered: true }
   }
 }
 
