@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Logger } from '../base/process/log.ts'
 import type { Clock } from '../base/values/clock.ts'
-import { changesAfter, pruneBatch, readHead } from './engine/changes.ts'
+import { type Commit, changesAfter, pruneBatch, readHead } from './engine/changes.ts'
 import { DatabaseWatch } from './engine/database-watch.ts'
 import type { HistoryWatch } from './engine/history.ts'
 import type { Beat, Engine, Query, Sql } from './engine/sql.ts'
@@ -12,7 +12,7 @@ import { auditPage, verifyChain } from './write/audit.ts'
 import { acquireLease } from './write/leases.ts'
 import { createReader } from './write/reader.ts'
 import { ROW_COLUMNS, toRow } from './write/rows.ts'
-import { CallTransaction } from './write/transaction.ts'
+import { CallTransaction, readsForUpdate } from './write/transaction.ts'
 import { type CallBody, WriteQueue, withTimeout } from './write/write-queue.ts'
 
 /** The setting with the sealed key of the audit chain; a rotation of the master key rewraps it last. */
@@ -32,8 +32,12 @@ export interface DurableStore extends Store {
   checkWritable(): Promise<void>
   /** Throws when the database did not answer the last time that this process looked. */
   checkAvailable(): void
+  /** Another process of this node has committed something. */
+  receive(commit: Commit): void
   /** Resolves once every follower has what is committed now, by this or another process. */
   catchUp(): Promise<void>
+  /** Resolves once every follower has what this process knows to be committed: it does not look at the database for it. */
+  caughtUp(): Promise<void>
   /** The identity of the history, as the last check found it, and whether the database lost some of it. */
   readonly history: Pick<HistoryWatch, 'current' | 'onLoss'>
   /** What shows that other processes have written something. */
@@ -51,7 +55,7 @@ export async function createDurableStore(options: {
   /** Throws while reads come from the fallback copy. */
   requireDatabase?: () => void
   /** Called after each commit of this process that has changes. */
-  onCommit?: (() => void) | undefined
+  onCommit?: ((commit: Commit) => void) | undefined
   masterKeyFile: string
   history: HistoryWatch
   clock: Clock
@@ -62,9 +66,9 @@ export async function createDurableStore(options: {
   const { sealer, auditKey } = await openSecrets(engine, query, options.masterKeyFile)
   const watch = new DatabaseWatch(engine)
   const feed = new Feed({ engine, watch, query, sealer, history, log })
-  const queue = new WriteQueue(engine, history, () => {
-    options.onCommit?.()
-    feed.wake()
+  const queue = new WriteQueue(engine, history, (commit) => {
+    options.onCommit?.(commit)
+    feed.receive(commit)
   })
   const sql = engine.reader
   const fallbackSql = withFallback(sql, query)
@@ -100,7 +104,7 @@ export async function createDurableStore(options: {
       ...createReader(fallbackSql, sealer),
       scan: createScan(fallbackSql, sealer),
     },
-    write: (author, work) =>
+    write: (author, work, { forUpdate } = {}) =>
       queue.submit(async (callSql, group) => {
         const { dialect } = engine
         const now = clock.now()
@@ -108,9 +112,11 @@ export async function createDurableStore(options: {
         const value = await work(tx)
         tx.finish()
         return value
-      }),
+      }, forUpdate && readsForUpdate(forUpdate)),
     follow: (kinds, follower) => feed.follow(kinds, follower),
+    receive: (commit) => feed.receive(commit),
     catchUp: () => feed.catchUp(),
+    caughtUp: () => feed.caughtUp(),
     scan: createScan(sql, sealer),
     changes: ({ after, limit }) => changesAfter(sql, after, limit),
     async pruneChanges(upTo) {

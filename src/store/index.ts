@@ -11,6 +11,7 @@ import type { Clock } from '../base/values/clock.ts'
 import { FALLBACK_COPY_FILE, FallbackCopy } from './copy/fallback-copy.ts'
 import { DatabaseDamaged, findLoss } from './copy/sqlite-damage.ts'
 import { createDurableStore, type DurableStore } from './durable-store.ts'
+import type { Commit } from './engine/changes.ts'
 import { HistoryWatch } from './engine/history.ts'
 import { type Migrator, migrate, requireCompatibleSchema } from './engine/migrations.ts'
 import { MAX_READERS, PostgresEngine } from './engine/postgres.ts'
@@ -27,6 +28,7 @@ export { rotateMasterKey } from './backup/rotate.ts'
 export { acceptLoss } from './copy/sqlite-damage.ts'
 export { createStalenessMonitor } from './copy/staleness-monitor.ts'
 export type { DurableStore } from './durable-store.ts'
+export type { Commit } from './engine/changes.ts'
 export { IncompatibleSchema, NewerSchema } from './engine/migrations.ts'
 export { type PostgresProbe, probePostgres } from './engine/probe-postgres.ts'
 export { DATABASE_FILE } from './engine/sqlite/sqlite.ts'
@@ -74,7 +76,7 @@ export interface StoreOptions {
   /** An earlier release uses the database: only migrations that it can live with are run. */
   readonly isUpgrade?: boolean
   /** Called after each commit of this process that has changes. */
-  readonly onCommit?: (() => void) | undefined
+  readonly onCommit?: ((commit: Commit) => void) | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -177,9 +179,9 @@ async function openOnEngine(
       if (!copy?.failOver(error)) throw error
     }
     const query: Query | undefined = copy && ((read) => copy.query(engine.reader, read))
-    const notify = () => {
+    const notify = (commit: Commit) => {
       copy?.markAvailable()
-      onCommit?.()
+      onCommit?.(commit)
     }
     const requireDatabase = () => copy?.requireDatabase()
     return await createDurableStore({

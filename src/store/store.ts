@@ -177,6 +177,13 @@ export interface RowLoad<K extends string = string> {
   complete(revision: number): void
 }
 
+/** What identifies a row. */
+export interface RowKey {
+  readonly account: string
+  readonly kind: string
+  readonly id: string
+}
+
 /** The account of a row. */
 export interface RowOwner {
   readonly id: string
@@ -202,10 +209,14 @@ export interface SettingOptions {
 
 /** All durable state, on either engine. */
 export interface Store extends Reader {
-  /** Runs `work` in one durable transaction. `author` is recorded in the change entries. */
+  /**
+   * Runs `work` in one durable transaction. `author` is recorded in the change entries. Work that begins with `getForUpdate`
+   * says of which row, which saves a round trip.
+   */
   write<T>(
     author: { principal?: string | undefined; credential?: string | undefined },
     work: (tx: Transaction) => Promise<T>,
+    options?: { readonly forUpdate?: RowKey },
   ): Promise<T>
   /**
    * Follows the rows of these kinds in all accounts. Resolves once all rows have been received, from the fallback copy while

@@ -26,9 +26,9 @@ export async function startRelay(
   const sockets = new Set<Socket>()
   const deadSockets = new WeakSet<Socket>()
   let frozen = false
-  const server = createServer((client) => {
+  const server = createServer({ noDelay: true }, (client) => {
     if (frozen) deadSockets.add(client)
-    const upstream = connect(relay.target, '127.0.0.1')
+    const upstream = connect({ port: relay.target, host: '127.0.0.1', noDelay: true })
     for (const [source, destination, from] of [
       [client, upstream, 'client'],
       [upstream, client, 'server'],

@@ -207,17 +207,21 @@ export async function rewrite(
   record = preparation?.record ?? record
 
   const row = await call.store
-    .write(authorOf(call), async (tx) => {
-      // Of two concurrent updates the second starts over from the result of the first.
-      const current = await find(resource, call, id, parents, { get: tx.getForUpdate })
-      if (current.revision !== existing.revision) throw new WriteConflict()
-      await requireGuardRole(current.data, { ...context, tx })
-      if (hooks.commit !== undefined) record = await hooks.commit(record, { ...context, tx })
-      const draft = draftOf(resource, id, call.principal.accountId, record)
-      const updated = await tx.update(draft)
-      await tx.audit(auditEntry(call, id, changesBetween(resource, current, draft)))
-      return updated
-    })
+    .write(
+      authorOf(call),
+      async (tx) => {
+        // Of two concurrent updates the second starts over from the result of the first.
+        const current = await find(resource, call, id, parents, { get: tx.getForUpdate })
+        if (current.revision !== existing.revision) throw new WriteConflict()
+        await requireGuardRole(current.data, { ...context, tx })
+        if (hooks.commit !== undefined) record = await hooks.commit(record, { ...context, tx })
+        const draft = draftOf(resource, id, call.principal.accountId, record)
+        const updated = await tx.update(draft)
+        await tx.audit(auditEntry(call, id, changesBetween(resource, current, draft)))
+        return updated
+      },
+      { forUpdate: { account: call.principal.accountId, kind: resource.kind, id } },
+    )
     .catch((error) => {
       if (error instanceof WriteConflict) return undefined
       return rethrowAsProblem(resource, record, call, error)

@@ -4,6 +4,7 @@ import type { HolderCount } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { ListedNode } from '../../cluster/index.ts'
 import type { Edge, LoginService, RateLease, RateLeaseRequest } from '../../edge/index.ts'
 import type { RequestLogUpdate } from '../../sessions/index.ts'
+import type { Commit } from '../../store/index.ts'
 import type { ServerLimits } from '../settings/server-limits.ts'
 import type { ListenerAnswer, ListenerQuestion } from './upgrade-messages.ts'
 
@@ -39,8 +40,8 @@ export interface WorkerMethods {
   /** Links the worker with the other processes of the server; resolves once it is. */
   link(nodes: readonly ListedNode[]): Promise<void>
   setListenerUrl(url: string): void
-  /** Resolves once its traffic follows all that is committed now. */
-  applyChanges(): Promise<void>
+  /** Resolves once its traffic follows these commits, or all that is committed now. */
+  applyChanges(commits: readonly Commit[] | null): Promise<void>
   metrics(): Promise<Metrics>
   totals: Edge['traffic']['totals']
   history: Edge['traffic']['history']
@@ -99,8 +100,7 @@ export type MessageFromWorker =
   | { readonly ready: WorkerAddresses }
   /** The start failed, for this reason. */
   | { readonly failed: string }
-  /** It has written to the database: the other processes should look. */
-  | { readonly committed: true }
+  | { readonly committed: Commit }
   | { readonly broadcast: WorkerUpdate }
   /** Asks for leases of rate limits. */
   | { readonly leaseRequests: readonly RateLeaseRequest[] }

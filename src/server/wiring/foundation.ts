@@ -13,7 +13,7 @@ import { openRootAuthority } from '../../certs/index.ts'
 import type { TakeRateLease } from '../../edge/index.ts'
 import { GRACE_MS, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
-import { type DurableStore, openNameClaims, openStore, type Store } from '../../store/index.ts'
+import { type Commit, type DurableStore, openNameClaims, openStore, type Store } from '../../store/index.ts'
 import { PlatformAddresses } from '../addresses.ts'
 import { ApiStreams } from '../api-streams.ts'
 import { isSharedSource, openAgentPort, type ProcessListeners } from '../process/agent-port.ts'
@@ -64,7 +64,7 @@ export interface WorkerIdentity {
   /** From 1. */
   readonly number: number
   /** Called when this process has committed something. */
-  onCommit(): void
+  onCommit(commit: Commit): void
   /** Tells all other workers. */
   broadcast(update: WorkerUpdate): void
   /** Asks the control process, which counts against rate limits for all workers. */
@@ -121,9 +121,9 @@ export async function openFoundation(
           limits,
           count: workerCount,
           predecessor,
-          onCommit() {
-            void store.catchUp()
-            workers?.notifyCommit()
+          onCommit(commit) {
+            store.receive(commit)
+            workers?.notifyCommit(commit)
           },
           clock,
           log: logOf('server'),
@@ -138,7 +138,7 @@ export async function openFoundation(
     keepCopy: hasTraffic(settings),
     sharedBy: worker === undefined ? 1 : settings.workers,
     isUpgrade: predecessor !== undefined,
-    onCommit: worker?.onCommit ?? (() => workers?.notifyCommit()),
+    onCommit: worker?.onCommit ?? ((commit) => workers?.notifyCommit(commit)),
     clock,
     log: logOf('store'),
   })

@@ -42,6 +42,7 @@ import {
   type Tunnel,
 } from '../../sessions/index.ts'
 import {
+  type Commit,
   createLoginSync,
   openApplicationSessions,
   openIpDataFiles,
@@ -84,9 +85,11 @@ export async function wireTraffic(
     logins,
     loginSync,
     edge,
-    /** Resolves once this process serves by what was committed when it was called. */
-    async applyChanges() {
-      await foundation.store.catchUp()
+    /** Resolves once this process serves by these commits, or by all that was committed when it was called. */
+    async applyChanges(commits: readonly Commit[] | null) {
+      const { store } = foundation
+      for (const commit of commits ?? []) store.receive(commit)
+      await (commits === null ? store.catchUp() : store.caughtUp())
       await edge.scopes.flush()
     },
     ipData,

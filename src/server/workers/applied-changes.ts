@@ -1,24 +1,42 @@
+import type { Commit } from '../../store/index.ts'
+
 /** A process that takes longer is not waited for until it has caught up. */
 const MAX_WAIT_MS = 3_000
 
 /** Has a process apply what was committed, and knows how far it is. */
 export class AppliedChanges {
-  readonly #apply: () => Promise<unknown>
+  readonly #apply: (commits: readonly Commit[] | null) => Promise<unknown>
   readonly #maxWaitMs: number
   readonly #waiting = new Set<{ readonly commit: number; resolve(): void }>()
+  /** Since the last application; null when the process has to look for itself. */
+  #commits: Commit[] | null = []
   #committed = 0
   #applied = 0
   #isRunning = false
   #isLate = false
 
-  /** `apply` resolves once the process has applied all that was committed when it was called. */
-  constructor(apply: () => Promise<unknown>, { maxWaitMs = MAX_WAIT_MS }: { maxWaitMs?: number } = {}) {
+  /** `apply` resolves once the process has applied these commits, or all that was committed when it was called. */
+  constructor(
+    apply: (commits: readonly Commit[] | null) => Promise<unknown>,
+    { maxWaitMs = MAX_WAIT_MS }: { maxWaitMs?: number } = {},
+  ) {
     this.#apply = apply
     this.#maxWaitMs = maxWaitMs
   }
 
   /** Called after each commit. Those that come while others are applied are applied together. */
-  notify(): void {
+  notify(...commits: readonly Commit[]): void {
+    this.#commits?.push(...commits)
+    this.#start()
+  }
+
+  /** The process may not have heard of some commits. */
+  notifyAll(): void {
+    this.#commits = null
+    this.#start()
+  }
+
+  #start(): void {
     this.#committed += 1
     if (!this.#isRunning) void this.#run()
   }
@@ -41,7 +59,9 @@ export class AppliedChanges {
     this.#isRunning = true
     while (this.#applied < this.#committed) {
       const commit = this.#committed
-      const isApplied = await this.#apply().then(
+      const commits = this.#commits
+      this.#commits = []
+      const isApplied = await this.#apply(commits).then(
         () => true,
         () => false,
       )

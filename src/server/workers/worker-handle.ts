@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { HangDetector, type HangDetectorOptions } from '../../base/process/hang-detector.ts'
 import { startProcess } from '../../base/process/start-process.ts'
 import type { RateLease, RateLeaseRequest } from '../../edge/index.ts'
+import type { Commit } from '../../store/index.ts'
 import type { ListenerAnswer, ListenerQuestion } from '../process/upgrade-messages.ts'
 import type {
   MessageFromWorker,
@@ -28,7 +29,7 @@ interface PendingCall {
 
 /** What a worker reports by itself. */
 interface WorkerEvents {
-  onCommit(): void
+  onCommit(commit: Commit): void
   onUpdate(update: WorkerUpdate): void
   onQuestion(question: ListenerQuestion): void
   onLeaseRequests(requests: readonly RateLeaseRequest[]): readonly RateLease[]
@@ -181,7 +182,7 @@ export class WorkerHandle {
       this.#watch()
       this.#ready.resolve(message.ready)
     } else if ('failed' in message) this.#ready.reject(new WorkerStartFailed(message.failed))
-    else if ('committed' in message) this.#events?.onCommit()
+    else if ('committed' in message) this.#events?.onCommit(message.committed)
     else if ('broadcast' in message) this.#events?.onUpdate(message.broadcast)
     else if ('leaseRequests' in message)
       this.#send({ leases: this.#events?.onLeaseRequests(message.leaseRequests) ?? [] })

@@ -7,6 +7,7 @@ import { errorMessage } from '../../base/text/error-message.ts'
 import { formatError } from '../../base/text/serialize-error.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
 import type { RateLeaseRequest } from '../../edge/index.ts'
+import type { Commit } from '../../store/index.ts'
 import { storeNodeId } from '../process/node-id.ts'
 import type {
   MessageFromWorker,
@@ -60,7 +61,7 @@ async function start({ number, args, limits, listenerUrl, isSuccessor }: WorkerS
     const [{ readSettings }, { startParts }] = await modules
     const worker = {
       number,
-      onCommit: () => send({ committed: true }),
+      onCommit: (committed: Commit) => send({ committed }),
       broadcast: (update: WorkerUpdate) => send({ broadcast: update }),
       takeRateLease: (request: RateLeaseRequest) => leases.take(request),
     }

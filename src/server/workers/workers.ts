@@ -7,6 +7,7 @@ import type { Logger } from '../../base/process/log.ts'
 import type { Clock } from '../../base/values/clock.ts'
 import type { Cluster } from '../../cluster/index.ts'
 import { RateLedger } from '../../edge/index.ts'
+import type { Commit } from '../../store/index.ts'
 import type { ListenerQuestion } from '../process/upgrade-messages.ts'
 import { workerFlags, workerRoles } from '../process/worker-flags.ts'
 import type { WorkerAddresses, WorkerMethods, WorkerUpdate } from '../process/worker-messages.ts'
@@ -32,7 +33,7 @@ export interface WorkersOptions {
   /** The process whose workers these replace, one by one. */
   readonly predecessor: PredecessorChannel | undefined
   /** Called when a worker has committed something. */
-  onCommit(): void
+  onCommit(commit: Commit): void
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Registry
@@ -154,8 +155,8 @@ export class Workers {
   }
 
   /** Tells all workers that this process or one of them has committed something. */
-  notifyCommit(): void {
-    for (const { isServing, changes } of this.#running.values()) if (isServing) changes.notify()
+  notifyCommit(commit: Commit): void {
+    for (const { isServing, changes } of this.#running.values()) if (isServing) changes.notify(commit)
   }
 
   /** Resolves once all workers that respond have applied what is committed now. */
@@ -245,7 +246,7 @@ export class Workers {
     const { onCommit, log } = this.#options
     const isSuccessor = this.#predecessor !== undefined
     const handle = this.#prestarted.pop() ?? new WorkerHandle()
-    const changes = new AppliedChanges(() => handle.call('applyChanges'))
+    const changes = new AppliedChanges((commits) => handle.call('applyChanges', commits))
     const running = { handle, changes, isServing: false, hasHung: false }
     this.#running.set(number, running)
     handle.start(
@@ -266,7 +267,7 @@ export class Workers {
       () => {
         running.isServing = true
         // It has not heard of the commits during its start.
-        changes.notify()
+        changes.notifyAll()
         if (isSuccessor && this.#takesOver) void this.#ask(number, 'takeOver')
         if (isSuccessor && this.#predecessor === undefined) void this.#ask(number, 'completeUpgrade')
       },

@@ -1,5 +1,5 @@
 import type { Change } from '../store.ts'
-import type { Head, Sql, SqlRecord, SqlValue } from './sql.ts'
+import type { Head, Position, Sql, SqlRecord, SqlValue } from './sql.ts'
 
 /** The columns of a change, in the order of `PendingChange`. */
 export const CHANGE_COLUMNS = [
@@ -24,11 +24,20 @@ export const SELECT_HEAD = 'SELECT revision, pruned, audits FROM head'
 /** The setting with the identity of the history: that of its last epoch. */
 export const HISTORY_SETTING = 'store.history'
 
-/** How far a reader has come in which history. */
-export interface Position {
-  /** Empty in a database of an earlier release. */
-  readonly history: string
+/** The last change of a row in a commit: the values of `ROW_COLUMNS`, undefined for one that is deleted. */
+export interface CommittedRow {
+  readonly kind: string
+  readonly id: string
   readonly revision: number
+  readonly values: readonly SqlValue[] | undefined
+}
+
+/** What a commit has changed: processes that had everything before it need not read it. They may get it as a message. */
+export interface Commit {
+  readonly from: Position
+  readonly to: Position
+  /** In the order of their changes; undefined when they are too many for a message. */
+  readonly rows: readonly CommittedRow[] | undefined
 }
 
 /** The statement that reads the head with the identity of the history. */

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../store.ts'
-import { type Position, SELECT_POSITION, toPosition } from './changes.ts'
-import type { Dialect, Engine, Head, SqlRecord } from './sql.ts'
+import { SELECT_POSITION, toPosition } from './changes.ts'
+import type { Dialect, Engine, Head, Position, SqlRecord } from './sql.ts'
 
 /** What shows a process that another one has written something that it follows. */
 export interface DatabaseState {

@@ -1,8 +1,8 @@
 import type { Logger } from '../../base/process/log.ts'
 import { formatTimestamp } from '../../base/values/clock.ts'
 import { newId } from '../../base/values/id.ts'
-import { HISTORY_SETTING, type Position, readHead } from './changes.ts'
-import type { CommitTrace, Sql, SqlChange } from './sql.ts'
+import { HISTORY_SETTING, readHead } from './changes.ts'
+import type { CommitTrace, Position, Sql, SqlChange } from './sql.ts'
 
 const EPOCHS_SETTING = 'store.history.epochs'
 /** As many starts of writers may lie between two looks of a reader. */

@@ -3,21 +3,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from '../../base/process/log.ts'
 import { StoreUnavailable } from '../store.ts'
-import { SELECT_POSITION, toHead, toPosition } from './changes.ts'
+import { SELECT_POSITION, toPosition } from './changes.ts'
 import { hasWritten } from './history.ts'
 import type { Migrator } from './migrations.ts'
 import { describeError, translateError } from './postgres-errors.ts'
 import { PostgresTargets } from './postgres-targets.ts'
-import type {
-  CommitTrace,
-  Dialect,
-  Engine,
-  Head,
-  Sql,
-  SqlChange,
-  SqlRecord,
-  SqlValue,
-  WriteTransaction,
+import {
+  type CommitTrace,
+  type Dialect,
+  type Engine,
+  leaveToCommit,
+  type Sql,
+  type SqlChange,
+  type SqlRecord,
+  type SqlValue,
+  type Statement,
+  type WriteTransaction,
 } from './sql.ts'
 import { UnsupportedDatabase } from './unsupported-database.ts'
 
@@ -105,14 +106,16 @@ export class PostgresEngine implements Engine, Migrator {
     this.autocommit = this.reader
   }
 
-  async begin(): Promise<WriteTransaction> {
+  async begin(firstReads: readonly Statement[] = []): Promise<WriteTransaction> {
     const client = await this.#writerClient()
     try {
       // The lock on the head row makes this the only writer, so that revisions commit in order. No prepared statements
       // here: several statements in one text take one round trip.
-      const result = await command(client, `BEGIN ISOLATION LEVEL READ COMMITTED; ${LOCK_HEAD}`)
-      const head = result.rows[0]
-      return new PostgresTransaction(client, this.#texts, toHead(head), {
+      const begun = command(client, `BEGIN ISOLATION LEVEL READ COMMITTED; ${LOCK_HEAD}`)
+      // In the same round trip. Each statement sees what was committed before it, and so after the lock was taken.
+      const answers = new FirstAnswers(new PostgresSql(() => client, this.#texts), firstReads)
+      const head = (await begun).rows[0]
+      return new PostgresTransaction(client, this.#texts, toPosition(head), answers, {
         resolveOutcome: (written) => this.#outcome(head!, written),
         drop: () => this.#drop(client),
       })
@@ -407,7 +410,7 @@ class PostgresSql implements Sql {
   }
 
   async get(text: string, ...values: SqlValue[]): Promise<SqlRecord | undefined> {
-    return (await this.#query(text, values)).rows[0]
+    return (await this.all(text, ...values))[0]
   }
 
   async all(text: string, ...values: SqlValue[]): Promise<SqlRecord[]> {
@@ -463,21 +466,49 @@ interface CommitRecovery {
   drop(): void
 }
 
+/** The answers to what a transaction reads first, for as long as it has changed nothing. */
+class FirstAnswers {
+  readonly #answers: ReadonlyMap<string, Promise<SqlRecord[]>>
+
+  constructor(sql: PostgresSql, reads: readonly Statement[]) {
+    this.#answers = new Map(reads.map((read) => [JSON.stringify(read), sql.all(...read)]))
+    for (const answer of this.#answers.values()) leaveToCommit(answer)
+  }
+
+  to(...read: Statement): Promise<SqlRecord[]> | undefined {
+    return this.#answers.get(JSON.stringify(read))
+  }
+}
+
 class PostgresTransaction extends PostgresSql implements WriteTransaction {
-  readonly head: Head
+  readonly head: WriteTransaction['head']
   readonly connection: object
   readonly #client: pg.Client
   readonly #recovery: CommitRecovery
+  #firstAnswers: FirstAnswers | undefined
 
-  constructor(client: pg.Client, texts: PreparedTexts, head: Head, recovery: CommitRecovery) {
+  constructor(
+    client: pg.Client,
+    texts: PreparedTexts,
+    head: WriteTransaction['head'],
+    firstAnswers: FirstAnswers,
+    recovery: CommitRecovery,
+  ) {
     super(() => client, texts)
     this.#client = client
     this.connection = client
     this.head = head
+    this.#firstAnswers = firstAnswers
     this.#recovery = recovery
   }
 
+  override async all(text: string, ...values: SqlValue[]): Promise<SqlRecord[]> {
+    return this.#firstAnswers?.to(text, ...values) ?? super.all(text, ...values)
+  }
+
   async savepoint(): Promise<void> {
+    // Something is about to be changed.
+    this.#firstAnswers = undefined
     await command(this.#client, 'SAVEPOINT call')
   }
 

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../store.ts'
 import type { Migrator } from './migrations.ts'
-import type { Dialect, Engine, Sql, SqlRecord, WriteTransaction } from './sql.ts'
+import type { Dialect, Engine, Sql, SqlRecord, Statement, WriteTransaction } from './sql.ts'
 
 const POLL_INTERVAL_MS = 500
 
@@ -28,8 +28,8 @@ export class ReconnectingEngine implements Engine, Migrator {
     }
   }
 
-  async begin(): Promise<WriteTransaction> {
-    return this.#connect().begin()
+  async begin(firstReads?: readonly Statement[]): Promise<WriteTransaction> {
+    return this.#connect().begin(firstReads)
   }
 
   async runExclusive<T>(work: (sql: Sql) => Promise<T>): Promise<T> {

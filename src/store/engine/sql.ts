@@ -26,6 +26,9 @@ export interface Sql {
   apply(...changes: SqlChange[]): MaybePromise<number[]>
 }
 
+/** A text and the values that are bound to it. */
+export type Statement = readonly [text: string, ...values: SqlValue[]]
+
 /** A data-changing statement, or rows to insert; `conflict` is the ON CONFLICT clause for existing rows. */
 export type SqlChange =
   | { readonly text: string; readonly values: readonly SqlValue[] }
@@ -44,6 +47,13 @@ export interface Head {
   readonly pruned: number
   /** The number of audit records in all accounts. */
   readonly audits: number
+}
+
+/** How far a reader has come in which history. */
+export interface Position {
+  /** Empty in a database of an earlier release. */
+  readonly history: string
+  readonly revision: number
 }
 
 /** The SQL fragments that differ between the engines. */
@@ -87,7 +97,7 @@ export interface CommitTrace {
 /** One write transaction of the engine, shared by the calls of a commit group. */
 export interface WriteTransaction extends Sql {
   /** The head at the start of this transaction, locked until it ends. */
-  readonly head: Head
+  readonly head: Head & Position
   /** The same for all transactions of one connection to the database. */
   readonly connection: object
   savepoint(): MaybePromise<void>
@@ -108,8 +118,11 @@ export interface Engine {
   readonly reader: Sql
   /** Runs each statement in a transaction of its own, beside the one of a writer. Absent where a writer excludes all others. */
   readonly autocommit?: Sql
-  /** Begins the only write transaction; throws `StoreUnavailable` when it cannot. */
-  begin(): Promise<WriteTransaction>
+  /**
+   * Begins the only write transaction; throws `StoreUnavailable` when it cannot. `firstReads` are what it is about to read: over
+   * a socket they take no round trip of their own.
+   */
+  begin(firstReads?: readonly Statement[]): Promise<WriteTransaction>
   /**
    * Runs a statement now, at once after a commit that others wait for, and every few seconds, and hands over the row that it
    * returns, or why it failed.

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../base/process/log.ts'
 import type { MaybePromise } from '../../base/values/maybe-promise.ts'
-import { type Position, readHead } from '../engine/changes.ts'
+import { type Commit, readHead } from '../engine/changes.ts'
 import type { DatabaseWatch } from '../engine/database-watch.ts'
 import type { HistoryWatch } from '../engine/history.ts'
-import type { Engine, Head, Query, Sql, SqlRecord, SqlValue } from '../engine/sql.ts'
+import type { Engine, Head, Position, Query, Sql, SqlRecord, SqlValue } from '../engine/sql.ts'
 import type { Sealer } from '../seal/sealer.ts'
 import type { Follower, PagedFollower, Row, RowChange, RowLoad, RowOwner } from '../store.ts'
 import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toRow } from '../write/rows.ts'
@@ -87,15 +87,26 @@ export class Feed {
     return { stop: () => this.#stop(state) }
   }
 
-  /** Called after a commit of this or another process, so the database can be read. */
-  wake(): void {
-    for (const state of this.#followers) this.#wake(state)
+  /** Delivers what this process or one that told it has committed; what a follower lacks beside it is read. */
+  receive({ from, to, rows }: Commit): void {
+    const changes = rows?.map(({ values, ...change }) => ({
+      ...change,
+      row: values && toRow(values, this.#sealer),
+    }))
+    for (const state of this.#followers) {
+      if (changes !== undefined && !state.pumping && isSame(state.position, from))
+        this.#deliver(
+          state,
+          changes.filter(({ kind }) => state.kinds.has(kind)),
+          to,
+        )
+      else if (state.position.revision < to.revision) this.#wake(state)
+    }
   }
 
   /** Wakes the followers that lack something of the database, or have something that it lacks. */
-  #wakeBehind({ revision, history }: Position): void {
-    for (const state of this.#followers)
-      if (state.position.revision !== revision || state.position.history !== history) this.#wake(state)
+  #wakeBehind(head: Position): void {
+    for (const state of this.#followers) if (!isSame(state.position, head)) this.#wake(state)
   }
 
   #wake(state: FollowerState): void {
@@ -104,9 +115,14 @@ export class Feed {
     if (!state.pumping) this.#pump(state)
   }
 
-  /** Resolves once every follower has what is committed now. */
-  async catchUp(): Promise<void> {
-    this.wake()
+  /** Resolves once every follower has what is committed now, by any process. */
+  catchUp(): Promise<void> {
+    for (const state of this.#followers) this.#wake(state)
+    return this.caughtUp()
+  }
+
+  /** Resolves once every follower has what this process knows to be committed now. */
+  async caughtUp(): Promise<void> {
     await Promise.all([...this.#followers].map(({ caughtUp }) => caughtUp))
   }
 
@@ -167,10 +183,14 @@ export class Feed {
     const { revision } = position
     // Committed between the two reads: yields to the event loop before reading again.
     if (revision === state.position.revision && revision < head.revision) await new Promise(setImmediate)
+    this.#deliver(state, rowChanges, position)
+    return revision < head.revision
+  }
+
+  #deliver(state: FollowerState, rowChanges: readonly RowChange[], position: Position): void {
     state.position = position
     this.#history.reached(position)
     if (rowChanges.length > 0) this.#notify(() => state.follower.change(rowChanges))
-    return revision < head.revision
   }
 
   /**
@@ -294,6 +314,10 @@ export class Feed {
       this.#log.error({ err: error }, 'store follower failed')
     }
   }
+}
+
+function isSame(one: Position, other: Position): boolean {
+  return one.revision === other.revision && one.history === other.history
 }
 
 /** Reads all rows of a kind, page by page. The first columns are the account and the id. */

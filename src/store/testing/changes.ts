@@ -3,6 +3,7 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { createRandom } from '../../../test/support/random.ts'
 import { newId } from '../../base/values/id.ts'
 import type { DurableStore } from '../durable-store.ts'
+import type { Commit } from '../engine/changes.ts'
 import type { Row } from '../store.ts'
 import { ACCOUNT, draft, put, recorder, type StoreContract, write } from './fixtures.ts'
 
@@ -113,6 +114,62 @@ export const changeContract: StoreContract = {
       await store.catchUp()
       assert.ok(recording.rows.has(id))
     }
+  },
+
+  'a process that is told of a commit delivers it at once': async ({ database, store }) => {
+    const commits: Commit[] = []
+    const other = await database.open({ onCommit: (commit) => void commits.push(commit) })
+    const recording = recorder()
+    await store.follow(['thing'], recording.follower)
+    const row = draft({ id: 'th_1', secrets: { token: 'secret' } })
+    await put(other, row, draft({ id: 'ot_1', kind: 'other' }), draft({ id: 'th_2' }))
+    await write(other, async (tx) => {
+      await tx.update({ ...row, data: { description: 'new' } })
+      await tx.remove('thing', ACCOUNT, 'th_2')
+    })
+
+    for (const commit of commits) store.receive(JSON.parse(JSON.stringify(commit)))
+
+    assert.deepEqual([...recording.rows.keys()], ['th_1'])
+    const { kind, account, data, secrets, revision } = recording.rows.get('th_1')!
+    assert.deepEqual(
+      { kind, account, data, secrets, revision },
+      {
+        kind: 'thing',
+        account: ACCOUNT,
+        data: { description: 'new' },
+        secrets: { token: 'secret' },
+        revision: 4,
+      },
+    )
+    assert.deepEqual(await store.get('thing', ACCOUNT, 'th_1'), recording.rows.get('th_1'))
+  },
+
+  'a process that was not told of a commit reads it before the next one': async ({ database, store }) => {
+    const commits: Commit[] = []
+    const other = await database.open({ onCommit: (commit) => void commits.push(commit) })
+    const recording = recorder()
+    await store.follow(['thing'], recording.follower)
+    for (const id of ['th_1', 'th_2', 'th_3']) await put(other, draft({ id }))
+
+    store.receive(commits.at(-1)!)
+    await store.caughtUp()
+
+    assert.deepEqual([...recording.rows.keys()].sort(), ['th_1', 'th_2', 'th_3'])
+  },
+
+  'a commit too large for a message is read': async ({ database, store }) => {
+    const commits: Commit[] = []
+    const other = await database.open({ onCommit: (commit) => void commits.push(commit) })
+    const recording = recorder()
+    await store.follow(['thing'], recording.follower)
+    await put(other, draft({ id: 'th_1', data: { description: 'x'.repeat(300_000) } }))
+    assert.ok(JSON.stringify(commits).length < 1_000)
+
+    store.receive(commits[0]!)
+    await store.caughtUp()
+
+    assert.ok(recording.rows.has('th_1'))
   },
 
   'a stopped follower gets no more changes': async ({ store }) => {

@@ -2,6 +2,7 @@ import type { TestContext } from 'node:test'
 import type { Clock } from '../../base/values/clock.ts'
 import { newId } from '../../base/values/id.ts'
 import type { DurableStore } from '../durable-store.ts'
+import type { Commit } from '../engine/changes.ts'
 import type { AuditEntry, Draft, Follower, Row, Transaction } from '../store.ts'
 
 /** The database of one test: stores can be opened on it, and tests can inspect it and tamper with it. */
@@ -9,7 +10,11 @@ export interface TestDatabase {
   /** The SQLite file or the PostgreSQL URL. */
   readonly location: string
   readonly masterKeyFile: string
-  open(overrides?: { clock?: Clock; masterKeyFile?: string }): Promise<DurableStore>
+  open(overrides?: {
+    clock?: Clock
+    masterKeyFile?: string
+    onCommit?: (commit: Commit) => void
+  }): Promise<DurableStore>
   /** Runs a statement that bypasses the store. */
   execute(statement: string, ...values: (string | number | null)[]): Promise<Record<string, unknown>[]>
   /** Directories with all files of the engine; undefined when they are not accessible. */

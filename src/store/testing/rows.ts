@@ -1,9 +1,30 @@
 import assert from 'node:assert/strict'
 import { NoSuchRow, StoreUnavailable, type Transaction } from '../store.ts'
-import { ACCOUNT, draft, OTHER, put, type StoreContract, write } from './fixtures.ts'
+import { ACCOUNT, draft, entry, OTHER, put, type StoreContract, write } from './fixtures.ts'
 
 /** Rows, transactions and pages of rows. */
 export const rowContract: StoreContract = {
+  'calls that say which row they update see what the calls before them have written': async ({ store }) => {
+    const row = draft({ id: 'th_1', data: { n: 0 } })
+    await put(store, row)
+    const increase = () =>
+      store.write(
+        {},
+        async (tx) => {
+          const { data } = (await tx.getForUpdate('thing', ACCOUNT, 'th_1'))!
+          await tx.update({ ...row, data: { n: Number(data.n) + 1 } })
+          await tx.audit(entry())
+        },
+        { forUpdate: { account: ACCOUNT, kind: 'thing', id: 'th_1' } },
+      )
+
+    await Promise.all(Array.from({ length: 20 }, increase))
+    await increase()
+
+    assert.deepEqual((await store.get('thing', ACCOUNT, 'th_1'))?.data, { n: 21 })
+    assert.equal(await store.verifyAudit(ACCOUNT), undefined)
+  },
+
   'a row is read back as written, also by another store': async ({ database, store }) => {
     const data = { text: 'ä\u0000\u{1f600}\ud800', list: [1, { deep: null }], empty: '' }
 

@@ -18,6 +18,7 @@ const AUDIT_COLUMNS = [
   'changes',
   'hash',
 ] as const
+export const READ_CHAIN_HEAD = 'SELECT id, hash FROM audit_heads WHERE account = ?'
 const SELECT = `SELECT ${AUDIT_COLUMNS.join(', ')} FROM audit`
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const NUMBER_LENGTH = 10
@@ -45,7 +46,7 @@ export function nextRecord(
 
 /** Reads the head of an account's chain. */
 export async function readChainHead(sql: Sql, account: string): Promise<ChainHead | undefined> {
-  const row = await sql.get('SELECT id, hash FROM audit_heads WHERE account = ?', account)
+  const row = await sql.get(READ_CHAIN_HEAD, account)
   return row && { id: String(row.id), hash: String(row.hash) }
 }
 

@@ -3,7 +3,7 @@ import type { Sealer } from '../seal/sealer.ts'
 import type { Reader } from '../store.ts'
 import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toReferrer, toRow } from './rows.ts'
 
-const GET = `SELECT ${ROW_VALUE_COLUMNS} FROM resources WHERE account = ? AND kind = ? AND id = ?`
+export const GET_ROW = `SELECT ${ROW_VALUE_COLUMNS} FROM resources WHERE account = ? AND kind = ? AND id = ?`
 const FIRST_PAGE = `SELECT ${ROW_COLUMNS} FROM resources WHERE account = ? AND kind = ? ORDER BY id DESC LIMIT ?`
 const NEXT_PAGE = `SELECT ${ROW_COLUMNS} FROM resources WHERE account = ? AND kind = ? AND id < ? ORDER BY id DESC LIMIT ?`
 const HOLDER = 'SELECT account, kind, id FROM claims WHERE scope = ? AND name = ?'
@@ -20,7 +20,7 @@ const REFERRERS =
 export function createReader(sql: Sql, sealer: Sealer): Reader {
   return {
     async get(kind, account, id) {
-      const values = (await sql.tuples(GET, account, kind, id))[0]
+      const values = (await sql.tuples(GET_ROW, account, kind, id))[0]
       return values && buildRow({ account, kind, id }, values, 0, sealer)
     },
     async list(kind, account, { limit, before }) {

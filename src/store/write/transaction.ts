@@ -1,5 +1,5 @@
 import { failpoint } from '../../base/process/failpoint.ts'
-import type { PendingChange } from '../engine/changes.ts'
+import type { CommittedRow, PendingChange } from '../engine/changes.ts'
 import {
   type Dialect,
   leaveToCommit,
@@ -7,6 +7,7 @@ import {
   type SqlChange,
   type SqlRecord,
   type SqlValue,
+  type Statement,
 } from '../engine/sql.ts'
 import type { NameListener, NameSpans, NameUseQuery } from '../name-claim-rules.ts'
 import type { Sealer } from '../seal/sealer.ts'
@@ -22,14 +23,28 @@ import {
   type Reader,
   type Reference,
   type Row,
+  type RowKey,
   StillReferenced,
   type Transaction,
 } from '../store.ts'
-import { type ChainHead, nextRecord, readChainHead } from './audit.ts'
+import { type ChainHead, nextRecord, READ_CHAIN_HEAD, readChainHead } from './audit.ts'
 import { requireLease } from './leases.ts'
 import { namesUsedByOthers, releaseName } from './name-use.ts'
-import { createReader } from './reader.ts'
+import { createReader, GET_ROW } from './reader.ts'
 import { ROW_COLUMNS, secretsSealContext, toReferrer } from './rows.ts'
+
+const CLAIMS_OF = 'SELECT scope, name FROM claims WHERE id = ?'
+const REFERENCES_OF = 'SELECT field, target, on_delete FROM refs WHERE id = ?'
+
+/** What `getForUpdate` reads. */
+export function readsForUpdate({ account, kind, id }: RowKey): Statement[] {
+  return [
+    [GET_ROW, account, kind, id],
+    [CLAIMS_OF, id],
+    [REFERENCES_OF, id],
+    [READ_CHAIN_HEAD, account],
+  ]
+}
 
 /** State shared by the calls of one group commit; each successful call passes it on to the next. */
 export interface CommitGroup {
@@ -40,6 +55,8 @@ export interface CommitGroup {
   /** Heads of the audit chains read so far, by account. */
   readonly chains: Map<string, ChainHead | undefined>
   readonly changes: PendingChange[]
+  /** The rows that are changed, by id. */
+  readonly rows: Map<string, CommittedRow>
   readonly audits: AuditRecord[]
 }
 
@@ -66,6 +83,7 @@ export class CallTransaction implements Transaction {
   readonly #reader: Reader
   #revision: number
   readonly #changes: PendingChange[] = []
+  readonly #rows: CommittedRow[] = []
   /** By id, of rows that were read to be updated. */
   readonly #held = new Map<string, HeldByRow>()
   #audit: AuditRecord | undefined
@@ -114,7 +132,7 @@ export class CallTransaction implements Transaction {
       await this.#deleteRow(draft)
       await this.#checkClaims(draft, claims)
     }
-    this.#recordChange('created', draft, data, now)
+    this.#recordChange('created', draft, { data, sealed }, now)
     return draftToRow(draft, revision, now)
   }
 
@@ -142,7 +160,7 @@ export class CallTransaction implements Transaction {
     await this.#replaceReferences(draft, held.references)
     failpoint('store.update.referenced')
     const data = JSON.stringify(draft.data)
-    const revision = this.#recordChange('updated', draft, data, createdAt)
+    const revision = this.#recordChange('updated', draft, { data, sealed }, createdAt)
     leaveToCommit(
       sql.run(
         'UPDATE resources SET data = ?, sealed = ?, revision = ? WHERE account = ? AND kind = ? AND id = ?',
@@ -213,6 +231,11 @@ export class CallTransaction implements Transaction {
       throw new Error('A call that changes rows must make its audit record.')
     group.revision = this.#revision
     group.changes.push(...this.#changes)
+    for (const row of this.#rows) {
+      // In the order of their last changes.
+      group.rows.delete(row.id)
+      group.rows.set(row.id, row)
+    }
     if (!this.#audit) return
     group.audits.push(this.#audit)
     group.auditCount += 1
@@ -230,25 +253,25 @@ export class CallTransaction implements Transaction {
 
   async #readHeld(id: string): Promise<Omit<HeldByRow, 'createdAt'>> {
     const { sql } = this.#context
-    const [claims, references] = await Promise.all([
-      sql.all('SELECT scope, name FROM claims WHERE id = ?', id),
-      sql.all('SELECT field, target, on_delete FROM refs WHERE id = ?', id),
-    ])
+    const [claims, references] = await Promise.all([sql.all(CLAIMS_OF, id), sql.all(REFERENCES_OF, id)])
     return { claims, references }
   }
 
   #recordChange(
     op: Change['op'],
     row: { account: string; kind: string; id: string },
-    data: string,
+    { data, sealed = null }: { data: string; sealed?: string | null },
     createdAt: number,
   ): number {
     const { now, author } = this.#context
     this.#revision += 1
+    const revision = this.#revision
     const { principal = null, credential = null } = author
     const { account, kind, id } = row
-    this.#changes.push([this.#revision, now, account, kind, id, op, data, createdAt, principal, credential])
-    return this.#revision
+    this.#changes.push([revision, now, account, kind, id, op, data, createdAt, principal, credential])
+    const values = op === 'deleted' ? undefined : [account, kind, id, data, sealed, revision, createdAt]
+    this.#rows.push({ kind, id, revision, values })
+    return revision
   }
 
   async #seal(draft: Draft): Promise<string | null> {
@@ -312,7 +335,8 @@ export class CallTransaction implements Transaction {
       id,
     )
     if (!record) return
-    this.#recordChange('deleted', { account, kind, id }, record.data as string, record.created_at as number)
+    const createdAt = record.created_at as number
+    this.#recordChange('deleted', { account, kind, id }, { data: record.data as string }, createdAt)
     await this.#deleteRow({ account, kind, id })
   }
 

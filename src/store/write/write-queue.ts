@@ -1,16 +1,17 @@
 import { failpoint } from '../../base/process/failpoint.ts'
 import { errorMessage } from '../../base/text/error-message.ts'
 import type { MaybePromise } from '../../base/values/maybe-promise.ts'
-import { CHANGE_COLUMNS } from '../engine/changes.ts'
+import { CHANGE_COLUMNS, type Commit } from '../engine/changes.ts'
 import { beginEpoch, type HistoryWatch } from '../engine/history.ts'
 import {
   type Engine,
-  type Head,
   leaveToCommit,
+  type Position,
   type Sql,
   type SqlChange,
   type SqlRecord,
   type SqlValue,
+  type Statement,
   type WriteTransaction,
 } from '../engine/sql.ts'
 import { StoreUnavailable } from '../store.ts'
@@ -24,12 +25,16 @@ const MAX_QUEUED_CALLS = 10_000
 // Longer than a commit takes on a slow disk, those of other processes before it included.
 const MAX_GROUP_SECONDS = 30
 const MAX_CACHED_CHAINS = 1_000
+/** What followers read for themselves is larger, in characters. */
+const MAX_COMMIT_SIZE = 256 * 1024
 
 /** The body of a call: gets statements that are valid until it ends, and the group it joins. */
 export type CallBody<T> = (sql: CallSql, group: CommitGroup) => Promise<T>
 
 interface Call {
   readonly body: CallBody<unknown>
+  /** What it reads first. */
+  readonly firstReads: readonly Statement[]
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -42,7 +47,7 @@ interface Call {
 export class WriteQueue {
   readonly #engine: Engine
   readonly #history: Pick<HistoryWatch, 'isAhead'>
-  readonly #onCommit: () => void
+  readonly #onCommit: (commit: Commit) => void
   readonly #pending: Call[] = []
   #lastGroup: CommitGroup | undefined
   /** The connection whose first write began the current epoch of this process. */
@@ -54,7 +59,7 @@ export class WriteQueue {
   #failure: StoreUnavailable | undefined
   #groupStartedAt: number | undefined
 
-  constructor(engine: Engine, history: Pick<HistoryWatch, 'isAhead'>, onCommit: () => void) {
+  constructor(engine: Engine, history: Pick<HistoryWatch, 'isAhead'>, onCommit: (commit: Commit) => void) {
     this.#engine = engine
     this.#history = history
     this.#onCommit = onCommit
@@ -75,7 +80,7 @@ export class WriteQueue {
     return new StoreUnavailable(`The database has not confirmed a write for ${seconds} s: its disk may hang.`)
   }
 
-  submit<T>(body: CallBody<T>): Promise<T> {
+  submit<T>(body: CallBody<T>, firstReads: readonly Statement[] = []): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('The store is closed.'))
     const { hang } = this
     if (hang !== undefined) return Promise.reject(hang)
@@ -85,7 +90,7 @@ export class WriteQueue {
       )
     }
     return new Promise<T>((resolve, reject) => {
-      this.#pending.push({ body, resolve: resolve as (value: unknown) => void, reject })
+      this.#pending.push({ body, firstReads, resolve: resolve as (value: unknown) => void, reject })
       this.#drainTask ??= this.#drain()
     })
   }
@@ -110,7 +115,7 @@ export class WriteQueue {
   async #runGroup(): Promise<void> {
     let transaction: WriteTransaction
     try {
-      transaction = await this.#engine.begin()
+      transaction = await this.#engine.begin(this.#pending[0]!.firstReads)
     } catch (error) {
       this.#failure = toUnavailable(error)
       for (const call of this.#pending.splice(0)) call.reject(this.#failure)
@@ -127,6 +132,7 @@ export class WriteQueue {
     const replies: (() => void)[] = []
     let wrote = false
     let announced = false
+    let to: Position
     try {
       const startedAt = performance.now()
       while (
@@ -141,7 +147,7 @@ export class WriteQueue {
         wrote ||= result.wrote
         announced ||= result.announced
       }
-      await finishGroup(transaction, group, { beginsEpoch: wrote && beginsEpoch, announced })
+      to = await finishGroup(transaction, group, { beginsEpoch: wrote && beginsEpoch, announced })
     } catch (error) {
       await transaction.rollback()
       this.#lastGroup = undefined
@@ -160,11 +166,11 @@ export class WriteQueue {
     }
     for (const reply of replies) reply()
     failpoint('store.group.answered')
-    if (announced || group.changes.length > 0) this.#onCommit()
+    if (announced || group.changes.length > 0) this.#onCommit(describeCommit(transaction, group, to))
   }
 
   /** A group reuses the chain heads of the previous one unless another process has written in between. */
-  #beginGroup({ revision, audits }: Head): CommitGroup {
+  #beginGroup({ revision, audits }: WriteTransaction['head']): CommitGroup {
     const lastGroup = this.#lastGroup
     const soleWriter =
       lastGroup?.revision === revision &&
@@ -175,6 +181,7 @@ export class WriteQueue {
       auditCount: audits,
       chains: soleWriter ? lastGroup.chains : new Map(),
       changes: [],
+      rows: new Map(),
       audits: [],
     }
   }
@@ -205,7 +212,7 @@ async function finishGroup(
   transaction: WriteTransaction,
   group: CommitGroup,
   { beginsEpoch, announced }: { beginsEpoch: boolean; announced: boolean },
-): Promise<void> {
+): Promise<Position> {
   const { changes, audits, revision, auditCount } = group
   const writes: SqlChange[] = []
   const epoch = beginsEpoch ? await beginEpoch(transaction, transaction.head.revision, Date.now()) : undefined
@@ -218,6 +225,17 @@ async function finishGroup(
   leaveToCommit(transaction.apply(...writes))
   failpoint('store.group.gathered')
   await transaction.commit(announced || revision > transaction.head.revision, { revision, epoch: epoch?.id })
+  return { history: epoch?.id ?? transaction.head.history, revision }
+}
+
+function describeCommit(
+  { head: from }: WriteTransaction,
+  { rows, changes }: CommitGroup,
+  to: Position,
+): Commit {
+  let size = 0
+  for (const change of changes) for (const value of change) size += String(value).length
+  return { from, to, rows: size > MAX_COMMIT_SIZE ? undefined : [...rows.values()] }
 }
 
 /** Rejects with `StoreUnavailable` if the work of a write takes longer. */

@@ -10,7 +10,8 @@ import { startRelay } from '../../support/relay.ts'
 
 const ONE_WAY_MS = 25
 const CALLS = 20
-const MAX_ROUND_TRIPS = 3
+/** Of the writer: a call reads while it takes the lock. */
+const ROUND_TRIPS = { 'a call': 2, 'a bind': 3 }
 
 /** A database whose answers take 50 ms, and the round trips of the connections that have written to it. */
 async function startFarDatabase(t: TestContext) {
@@ -39,7 +40,7 @@ async function startFarDatabase(t: TestContext) {
   }
 }
 
-test('a call that changes something and a bind write in three round trips', async (t) => {
+test('a call that changes something writes in two round trips, a bind in three', async (t) => {
   const database = await startFarDatabase(t)
   const platform = await startPlatform(t, ['--database-url', database.url])
   const { call } = platform
@@ -51,19 +52,19 @@ test('a call that changes something and a bind write in three round trips', asyn
     'a bind': (index: number) => agent.forward({ addr, url: `http://app-${index}.adit.localhost` }),
   }
 
-  for (const [name, run] of Object.entries(work)) {
+  for (const name of ['a call', 'a bind'] as const) {
     const times: number[] = []
     const roundTrips: number[] = []
     for (let index = 0; index < CALLS; index++) {
       database.takeRoundTrips()
       const startedAt = performance.now()
-      await run(index)
+      await work[name](index)
       times.push(performance.now() - startedAt)
       roundTrips.push(database.takeRoundTrips())
     }
     t.diagnostic(`${name}: p50 ${Math.round(median(times))} ms at ${2 * ONE_WAY_MS} ms`)
     // Now and then another write is on its way.
-    assert.equal(median(roundTrips), MAX_ROUND_TRIPS, `${name}: ${roundTrips.join(' ')}`)
+    assert.equal(median(roundTrips), ROUND_TRIPS[name], `${name}: ${roundTrips.join(' ')}`)
   }
 })
 

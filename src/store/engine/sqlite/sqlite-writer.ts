@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { SELECT_HEAD, toHead } from '../changes.ts'
-import type { Head, SqlValue } from '../sql.ts'
+import { SELECT_HEAD, SELECT_POSITION, toHead, toPosition } from '../changes.ts'
+import type { Head, Position, SqlValue } from '../sql.ts'
 import { HighWaterMarkWriter } from './high-water-mark.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { isBusy } from './sqlite-errors.ts'
@@ -47,10 +47,10 @@ export class SqliteWriter extends SqliteConnection {
   }
 
   /** Begins a transaction once no other process has one. The write lock covers the whole database, so reading the head is enough. */
-  begin(): Head {
+  begin(): Head & Position {
     this.beginExclusive()
     try {
-      const head = toHead(this.get(SELECT_HEAD))
+      const head = toPosition(this.get(SELECT_POSITION))
       this.#hasHead = true
       return head
     } catch (error) {

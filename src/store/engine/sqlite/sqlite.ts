@@ -8,7 +8,7 @@ import { usableMemory } from '../../../base/process/usable-memory.ts'
 import { errorMessage } from '../../../base/text/error-message.ts'
 import { StoreUnavailable } from '../../store.ts'
 import type { Migrator } from '../migrations.ts'
-import type { Dialect, Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from '../sql.ts'
+import type { Dialect, Engine, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from '../sql.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { LEASE_CLOCK, MAX_WAL_BYTES } from './sqlite-writer.ts'
 import { SqliteWriterThread } from './sqlite-writer-thread.ts'
@@ -248,11 +248,15 @@ class SqliteWriterSql implements Sql {
 }
 
 class SqliteTransaction extends SqliteWriterSql implements WriteTransaction {
-  readonly head: Head
+  readonly head: WriteTransaction['head']
   readonly connection: object
   readonly #onCommit: (logBytes: number) => void
 
-  constructor(writer: SqliteWriterThread, head: Head, onCommit: (logBytes: number) => void) {
+  constructor(
+    writer: SqliteWriterThread,
+    head: WriteTransaction['head'],
+    onCommit: (logBytes: number) => void,
+  ) {
     super(writer)
     this.head = head
     this.connection = writer
