@@ -154,10 +154,10 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
   api: {
     doors: ['index.ts', 'all-operations.ts', 'all-routes.ts'],
     folders: {
-      '.': [],
+      '.': ['compat'],
       account: ['.', 'crud', 'resources'],
-      compat: ['.'],
-      crud: ['.', 'compat'],
+      compat: [],
+      crud: ['.'],
       http: ['all-operations.ts', '.', 'compat', 'crud', 'reference'],
       reference: ['all-routes.ts', '.', 'account'],
       resources: ['.', 'crud'],

@@ -3,6 +3,7 @@ import type { Logger } from '../base/process/log.ts'
 import type { Clock } from '../base/values/clock.ts'
 import { type RenderContext, resourceOfPrefix } from '../resources/index.ts'
 import type { Row, Store, Transaction } from '../store/index.ts'
+import type { ClientDialect } from './compat/dialect.ts'
 import type { ApiConfig, ApiDependencies } from './config.ts'
 import type { ApiRoute } from './routes.ts'
 
@@ -20,8 +21,8 @@ export interface ApiCall {
   readonly clock: Clock
   readonly log: Logger
   readonly renderContext: RenderContext
-  /** Whether one of the versions 0.4 to 0.7 of the Terraform provider is calling (`compat/omitted-fields.ts`). */
-  readonly isOldTerraformProvider: boolean
+  /** How the client speaks. */
+  readonly dialect: ClientDialect
   /** Set once a response contains a secret: such a read is audited (P44). */
   readonly secrets: { shown: boolean }
   /** What the written policy may not do as expected: sent in `Warning` fields of the response. */

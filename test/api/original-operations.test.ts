@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { routes } from '../../src/api/all-routes.ts'
-import { toNativeUrl } from '../../src/api/compat/dialect.ts'
+import { ORIGINAL } from '../../src/api/compat/original.ts'
 
 /** Paths of the original that are not served, with the reason. */
 const LACKING: readonly (readonly [path: RegExp, reason: string])[] = [
@@ -20,7 +20,7 @@ const served = new Set(routes.map(({ method, path }) => `${method} ${withIds(pat
 
 test('every operation of the original is served, or is known to be lacking', () => {
   const missing = operations.filter(
-    ([method, path]) => !served.has(`${method} ${toNativeUrl(withIds(path))}`),
+    ([method, path]) => !served.has(`${method} ${ORIGINAL.readUrl(withIds(path))}`),
   )
 
   for (const [method, path] of missing)

@@ -1,9 +1,9 @@
+import type { Body } from './dialect.ts'
+
 /**
  * The module `policy` that the original had before `traffic_policy`: rules as JSON below `inbound` and `outbound` instead
  * of a text. Both names are one module here, and the language reads both forms.
  */
-
-type Body = Record<string, unknown>
 
 const LEGACY_PATH = /^(\/edges\/(?:https\/\w+\/routes|tcp|tls)\/\w+)\/policy$/
 

@@ -1,12 +1,5 @@
-import type { Problem } from '../problems.ts'
+import { type Body, type ClientDialect, type Failure, NATIVE } from './dialect.ts'
 import { fromLegacyPolicy, modulePathOf, toLegacyPolicy } from './legacy-policy.ts'
-
-/**
- * The dialect of the original service, for its official clients. A request with the header `Ngrok-Version` is read and
- * answered in it. Only this file and `legacy-policy.ts` know the differences.
- */
-
-type Body = Record<string, unknown>
 
 // Renamed members of an event destination's target. Elsewhere these words are user data.
 const RENAMED_FIELDS: readonly (readonly [ours: string, theirs: string])[] = [
@@ -53,24 +46,15 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
-/** Whether an official client of the original service is calling. */
-export function isOriginal(headers: Record<string, unknown>): boolean {
-  return headers['ngrok-version'] !== undefined
-}
-
-/** Whether the path is an agent command: clients send those without a body, with `{}` or with plain text. */
-export function isCommand(path: string): boolean {
-  return COMMAND_PATH.test(path)
-}
-
-/** The native URL of a request: a module with an older name is the newer one. */
-export function toNativeUrl(url: string): string {
+/** The native URL of a request: a module with an older name is the newer one, and one client pages by `beforeId`. */
+function toNativeUrl(url: string): string {
   const [path, ...query] = url.split('?')
-  return [modulePathOf(path!) ?? path, ...query].join('?')
+  const parameters = query.map((text) => text.replace(/(^|&)beforeId=/, '$1before_id='))
+  return [modulePathOf(path!) ?? path, ...parameters].join('?')
 }
 
 /** Translates a request body to the native names. `path` is the one that was requested. */
-export function toNativeBody(method: string, path: string, body: unknown): unknown {
+function toNativeBody(method: string, path: string, body: unknown): unknown {
   const native = toNativeNames(method, path, body)
   if (!isObject(native)) return native
   if (modulePathOf(path) !== undefined) return fromLegacyPolicy(native)
@@ -95,7 +79,7 @@ function toNativeNames(method: string, path: string, body: unknown): unknown {
 }
 
 /** Translates a response, one object or a list of them, to the original's names. `path` is the one that was requested. */
-export function toOriginalBody(path: string, body: unknown): unknown {
+function toOriginalBody(path: string, body: unknown): unknown {
   if (!isObject(body)) return body
   if (modulePathOf(path) !== undefined) return toLegacyPolicy(body)
   return Object.fromEntries(
@@ -123,7 +107,7 @@ function toOriginalObject(body: Body): Body {
 const AUTHTOKEN_AS_KEY = 206
 
 /** The status of the original service, which is coarser than the native one. */
-export function originalStatus({ status, code }: Problem): number {
+function originalStatus({ status, code }: Failure): number {
   if (code === AUTHTOKEN_AS_KEY) return 400
   if (status === 401) return 403
   if (status === 405) return 404
@@ -131,22 +115,25 @@ export function originalStatus({ status, code }: Problem): number {
   return status
 }
 
-/** Some clients cannot parse an empty response and get an empty object instead. */
-export function needsObjectForEmpty(userAgent: string | undefined): boolean {
-  return userAgent !== undefined && /^ngrok-api-(typescript|python)\//.test(userAgent)
+/** The dialect of the original service. */
+export const ORIGINAL: ClientDialect = {
+  ...NATIVE,
+  versionHeader: 'ngrok-version',
+  operationIdHeader: 'ngrok-operation-id',
+  errorPrefix: 'ERR_NGROK',
+  // Official clients always send one.
+  rejectsBodies: false,
+  readUrl: toNativeUrl,
+  // Agent commands come without a body, with `{}` or with plain text.
+  ignoresBody: (path) => COMMAND_PATH.test(path),
+  readBody: toNativeBody,
+  statusOf: originalStatus,
+  write: ({ status, body }, { path }) => ({ status, body: toOriginalBody(path, body) }),
 }
 
-/** Whether the client is one of the versions 0.4 to 0.7 of the Terraform provider. */
-export function isOldTerraformProvider(userAgent: string | undefined): boolean {
-  return userAgent?.startsWith('ngrok-api-client/') === true
-}
-
-/**
- * Hides the caller as an owner from versions 0.4 to 0.7 of the Terraform provider. They expect no owner unless the
- * configuration names one, and replace a credential that has another.
- */
-export function withoutDefaultOwner(body: unknown, userAgent: string | undefined, callerId: string): unknown {
-  return isOldTerraformProvider(userAgent) && isObject(body) && body.owner_id === callerId
-    ? { ...body, owner_id: null }
-    : body
+/** The same, for clients that cannot parse an empty response: they get an empty object. */
+export const ORIGINAL_WITHOUT_EMPTY_ANSWERS: ClientDialect = {
+  ...ORIGINAL,
+  write: (answer, request) =>
+    answer.status === 204 ? { status: 200, body: {} } : ORIGINAL.write(answer, request),
 }

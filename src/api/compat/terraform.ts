@@ -1,12 +1,11 @@
-import type { ApiCall } from '../call.ts'
+import type { Body, ClientDialect } from './dialect.ts'
+import { ORIGINAL } from './original.ts'
 
 /**
  * Versions 0.4 to 0.7 of the Terraform provider compare some fields with the configuration even where that leaves them to
  * the server, so a plan is empty only if they are null then. Each write of these versions holds what the configuration
  * holds: what it leaves out is stored with the resource, and null in their responses (docs/terraform.md).
  */
-
-type Body = Readonly<Record<string, unknown>>
 
 /** The compared fields that a write of each kind can hold. */
 const COMPARED: Readonly<Record<string, { readonly create: string[]; readonly update: string[] }>> = {
@@ -18,19 +17,15 @@ const COMPARED: Readonly<Record<string, { readonly create: string[]; readonly up
 }
 
 /** What a creation or an update stores of the fields that it leaves out. */
-export function storedOmissions(
-  write: 'create' | 'update',
-  kind: string,
-  { isOldTerraformProvider }: ApiCall,
-  body: Body,
-): { left_out?: string[] } {
-  const fields = COMPARED[kind]?.[write] ?? []
-  if (!isOldTerraformProvider || fields.length === 0) return {}
-  return { left_out: fields.filter((field) => !(field in body)) }
+function storedOmissions(write: 'create' | 'update', kind: string, body: Body): { left_out?: string[] } {
+  const fields = COMPARED[kind]?.[write]
+  return fields === undefined || fields.length === 0
+    ? {}
+    : { left_out: fields.filter((field) => !(field in body)) }
 }
 
 /** The fields of a response that are null for these versions. */
-export function nullsForOmitted(record: Body): Record<string, null> {
+function nullsForOmitted(record: Body): Record<string, null> {
   const { left_out: omitted = [] } = record as { left_out?: readonly string[] }
   // An automatic certificate comes with the policy; one that was uploaded is of the configuration.
   const hasPolicy =
@@ -40,4 +35,24 @@ export function nullsForOmitted(record: Body): Record<string, null> {
     ...(omitted.includes('vault_id') && { vault: null }),
     ...(omitted.includes('vault_name') && { vault_name: null }),
   }
+}
+
+/**
+ * Hides the caller as an owner: these versions expect no owner unless the configuration names one, and replace a credential
+ * that has another.
+ */
+function withoutDefaultOwner(body: unknown, callerId: string): unknown {
+  const { owner_id: ownerId } = (body ?? {}) as Body
+  return ownerId === callerId ? { ...(body as Body), owner_id: null } : body
+}
+
+/** The dialect of the versions 0.4 to 0.7 of the Terraform provider. */
+export const OLD_TERRAFORM_PROVIDER: ClientDialect = {
+  ...ORIGINAL,
+  storedBeside: storedOmissions,
+  shownBeside: nullsForOmitted,
+  write(answer, request) {
+    const { status, body } = ORIGINAL.write(answer, request)
+    return { status, body: withoutDefaultOwner(body, request.ownerId) }
+  },
 }

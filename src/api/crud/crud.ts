@@ -14,7 +14,6 @@ import {
   withStoredSecrets,
 } from '../../store/index.ts'
 import type { ApiCall, CommitContext, WriteContext } from '../call.ts'
-import { nullsForOmitted, storedOmissions } from '../compat/omitted-fields.ts'
 import { fieldProblem, problem } from '../problems.ts'
 import { requireGuardRole } from '../roles.ts'
 import { actionOf, withArticle } from '../routes.ts'
@@ -88,7 +87,7 @@ function renderRow({ resource }: ResourceHooks, row: Row, call: ApiCall, compute
     created_at: formatTimestamp(row.createdAt),
   }
   if (computed !== undefined) Object.assign(identity, computed)
-  if (call.isOldTerraformProvider) Object.assign(identity, nullsForOmitted(record))
+  Object.assign(identity, call.dialect.shownBeside(record))
   return resource.render(record, identity, call.renderContext)
 }
 
@@ -174,7 +173,7 @@ export async function create(
   record = {
     ...(preparation?.record ?? record),
     managed_name: call.managedName ?? null,
-    ...storedOmissions('create', resource.kind, call, body),
+    ...call.dialect.storedBeside('create', resource.kind, body),
   }
   const row = await call.store
     .write(authorOf(call), async (tx) => {
@@ -244,7 +243,7 @@ export async function update(
   const change = (record: Body) => ({
     ...record,
     ...resource.parseUpdate(withStoredSecrets(body, record, resource.revealed), record),
-    ...storedOmissions('update', resource.kind, call, body),
+    ...call.dialect.storedBeside('update', resource.kind, body),
   })
   const row = await rewrite(hooks, call, id, parents, change, body)
   return render(hooks, row, call)

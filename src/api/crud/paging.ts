@@ -7,8 +7,6 @@ const MAX_LIMIT = 100
 const MAX_SELECTED = 100
 const NO_PARAMETERS: readonly string[] = []
 const PAGING_PARAMETERS: readonly string[] = ['limit', 'before_id', 'filter']
-// One official client uses the camel-case name in its page links.
-const ORIGINAL_PARAMETERS: readonly string[] = [...PAGING_PARAMETERS, 'beforeId']
 
 /** The requested page: its size, the id it starts after, and which items it shows. */
 export interface PageRequest {
@@ -23,9 +21,8 @@ export interface PageRequest {
 export function readPage(
   query: Record<string, unknown>,
   { paged, selectBy = NO_PARAMETERS }: Pick<ApiRoute, 'paged' | 'selectBy'>,
-  original: boolean,
 ): PageRequest {
-  const allowed = paged !== undefined ? (original ? ORIGINAL_PARAMETERS : PAGING_PARAMETERS) : NO_PARAMETERS
+  const allowed = paged !== undefined ? PAGING_PARAMETERS : NO_PARAMETERS
   const selected = new Map<string, ReadonlySet<string>>()
   for (const name in query) {
     const field = selectBy.find((each) => name === each || name === `${each}s`)
@@ -34,7 +31,7 @@ export function readPage(
       throw problem('unknown_parameter', name, [...allowed, ...selectBy].join(', ') || 'none')
     else if (Array.isArray(query[name])) throw problem('repeated_parameter', name)
   }
-  const beforeId = (query.before_id ?? query.beforeId) as string | undefined
+  const beforeId = query.before_id as string | undefined
   if (beforeId !== undefined && prefixOf(beforeId) !== paged) throw problem('bad_page', beforeId)
   return {
     limit: readLimit(query.limit as string | undefined),

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../base/process/log.ts'
 import { newId } from '../../base/values/id.ts'
-import { isOriginal, originalStatus } from '../compat/dialect.ts'
+import { dialectOf } from '../compat/clients.ts'
+import { type ClientDialect, NATIVE } from '../compat/dialect.ts'
 import { toEndpointProblem } from '../endpoint-problems.ts'
 import { toProblem } from '../error-mapping.ts'
 import { Problem, problem } from '../problems.ts'
@@ -11,10 +12,10 @@ import type { ApiRoute } from '../routes.ts'
 import type { RecordCall } from './record-calls.ts'
 
 /** The body of every error response. */
-function errorBody(problem: Problem, operationId: string, original: boolean) {
-  const status = original ? originalStatus(problem) : problem.status
+function errorBody(problem: Problem, operationId: string, dialect: ClientDialect) {
+  const status = dialect.statusOf(problem)
   return {
-    error_code: `ERR_${original ? 'NGROK' : 'ADIT'}_${problem.code}`,
+    error_code: `${dialect.errorPrefix}_${problem.code}`,
     status_code: status,
     msg: problem.message,
     details: { operation_id: operationId, ...problem.details },
@@ -23,14 +24,14 @@ function errorBody(problem: Problem, operationId: string, original: boolean) {
 
 /** Sets the headers of every response. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  request.isOriginal = isOriginal(request.headers)
+  request.dialect = dialectOf(request.headers)
   reply.header('cache-control', 'no-store')
-  reply.header(request.isOriginal ? 'ngrok-operation-id' : 'adit-operation-id', request.id)
+  reply.header(request.dialect.operationIdHeader, request.id)
 }
 
 /** Sends a problem as the response. */
 function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem) {
-  const body = errorBody(problem, request.id, request.isOriginal)
+  const body = errorBody(problem, request.id, request.dialect)
   if (body.status_code === 401) reply.header('www-authenticate', 'Bearer realm="adit"')
   reply.serializer(JSON.stringify)
   return reply.code(body.status_code).type('application/json').send(body)
@@ -61,7 +62,7 @@ export function handleClientError(error: Error & { code?: string }, socket: Sock
         ? problem('head_too_large')
         : problem('bad_request', 'it is not valid HTTP.')
   const operationId = newId('op')
-  const body = JSON.stringify(errorBody(cause, operationId, false))
+  const body = JSON.stringify(errorBody(cause, operationId, NATIVE))
   const head = [
     `HTTP/1.1 ${cause.status} ${STATUS_CODES[cause.status]}`,
     'Content-Type: application/json',

@@ -5,12 +5,6 @@ import type { Clock } from '../../base/values/clock.ts'
 import { hasRole } from '../../resources/index.ts'
 import type { Store } from '../../store/index.ts'
 import { type ApiCall, createRenderContext } from '../call.ts'
-import {
-  isOldTerraformProvider,
-  needsObjectForEmpty,
-  toOriginalBody,
-  withoutDefaultOwner,
-} from '../compat/dialect.ts'
 import type { ApiConfig, ApiDependencies } from '../config.ts'
 import { auditEntry } from '../crud/crud.ts'
 import type { ApiOperation } from '../crud/operations.ts'
@@ -65,7 +59,7 @@ function createCallFactory({ store, dependencies, config, clock, log }: MountOpt
       clock,
       log,
       renderContext: !isPageList && hasRole(role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
-      isOldTerraformProvider: request.isOriginal && isOldTerraformProvider(request.headers['user-agent']),
+      dialect: request.dialect,
       secrets: { shown: false },
       warnings: [],
     }
@@ -111,13 +105,18 @@ function mountOperation(
       const params = request.params as Record<string, string>
       const result = await operation.run(call, {
         params,
-        page: readPage(request.query as Record<string, unknown>, operation, request.isOriginal),
+        page: readPage(request.query as Record<string, unknown>, operation),
         body: (request.body ?? {}) as Record<string, unknown>,
       })
       if (call.secrets.shown && !mutates) await store.write({}, (tx) => tx.audit(auditEntry(call, params.id)))
       record(request, operation.status)
       if (call.warnings.length > 0) reply.header('warning', call.warnings.map(warningField))
-      return sendResponse(request, reply, operation.status, result)
+      const { ownerId } = call.principal
+      const answer = request.dialect.write(
+        { status: operation.status, body: result },
+        { path: requestedPath(request), ownerId },
+      )
+      return reply.code(answer.status).send(answer.body)
     },
   })
 }
@@ -135,19 +134,4 @@ function emptyMeansUnset(body: TSchema | undefined): string[] {
 function dropEmpty(body: unknown, name: string): void {
   const fields = body as Record<string, unknown> | null
   if (fields?.[name] === '') delete fields[name]
-}
-
-function sendResponse(request: FastifyRequest, reply: FastifyReply, status: number, result: unknown) {
-  if (!request.isOriginal) return reply.code(status).send(result)
-  reply.serializer(JSON.stringify)
-  const userAgent = request.headers['user-agent']
-  if (status === 204)
-    return needsObjectForEmpty(userAgent)
-      ? reply.code(200).type('application/json').send({})
-      : reply.code(204).send()
-  const body = toOriginalBody(requestedPath(request), result)
-  return reply
-    .code(status)
-    .type('application/json')
-    .send(withoutDefaultOwner(body, userAgent, requirePrincipal(request).ownerId))
 }

@@ -2,7 +2,6 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errorMessage } from '../../base/text/error-message.ts'
 import { pathOfNul } from '../../base/text/nul.ts'
-import { isCommand, toNativeBody } from '../compat/dialect.ts'
 import { fieldProblem, type Problem, problem } from '../problems.ts'
 import type { BodyReader } from './read-body.ts'
 import { parseStrictJson } from './strict-json.ts'
@@ -15,16 +14,14 @@ export function installBodyParsers(http: FastifyInstance, bodyReader: BodyReader
     bodyReader.parser((request, body) => {
       const path = pathOf(request)
       if (body.length > 0 && rejectsBody(request)) throw problem('body_unexpected', request.method)
-      if (body.length === 0 || (request.isOriginal && isCommand(path))) return undefined
-      const value = parseBody(body)
-      return request.isOriginal ? toNativeBody(request.method, requestedPath(request), value) : value
+      if (body.length === 0 || request.dialect.ignoresBody(path)) return undefined
+      return request.dialect.readBody(request.method, requestedPath(request), parseBody(body))
     }),
   )
-  // Official clients send commands with a text body, some of them without a content type.
   http.addContentTypeParser(
     '*',
     bodyReader.parser((request, body) => {
-      if (request.isOriginal && isCommand(pathOf(request))) return undefined
+      if (request.dialect.ignoresBody(pathOf(request))) return undefined
       if (!rejectsBody(request)) throw problem('content_type', request.headers['content-type'])
       if (body.length > 0) throw problem('body_unexpected', request.method)
       return undefined
@@ -63,9 +60,9 @@ function nulProblem(field: string): Problem {
   return field === '' ? problem('invalid_field', sentence) : fieldProblem(field, 'invalid_field', sentence)
 }
 
-/** Whether a request must not have a body; official clients always send one. */
-export function rejectsBody({ isOriginal, routeOptions }: FastifyRequest): boolean {
-  return !isOriginal && (routeOptions.config as { bodiless?: boolean }).bodiless === true
+/** Whether a request must not have a body. */
+export function rejectsBody({ dialect, routeOptions }: FastifyRequest): boolean {
+  return dialect.rejectsBodies && (routeOptions.config as { bodiless?: boolean }).bodiless === true
 }
 
 /** Whether the headers declare a body. A chunked body may still turn out to be empty. */

@@ -17,7 +17,8 @@ import type { Clock } from '../../base/values/clock.ts'
 import { KsuidGenerator } from '../../base/values/id.ts'
 import type { Store } from '../../store/index.ts'
 import { operations } from '../all-operations.ts'
-import { isOriginal, toNativeUrl } from '../compat/dialect.ts'
+import { dialectOf } from '../compat/clients.ts'
+import type { ClientDialect } from '../compat/dialect.ts'
 import type { ApiConfig, ApiDependencies } from '../config.ts'
 import { problem } from '../problems.ts'
 import { createAuthenticate } from './authenticate.ts'
@@ -41,7 +42,7 @@ import { declaresBody, installBodyParsers } from './request-body.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | undefined
-    isOriginal: boolean
+    dialect: ClientDialect
     /** Monotonic milliseconds. */
     startedAt: number
   }
@@ -155,7 +156,7 @@ function createHttpServer(clock: Clock): FastifyInstance {
     rewriteUrl({ url = '/', headers }) {
       const target = url.includes('//') ? normalizeTarget(url) : url
       if (target === '/' && isBrowser(headers)) return '/dashboard'
-      return isOriginal(headers) ? toNativeUrl(target) : target
+      return dialectOf(headers).readUrl(target)
     },
     // Node would reject a request without Host itself, without the API's error body.
     http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
@@ -169,7 +170,8 @@ function createHttpServer(clock: Clock): FastifyInstance {
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
   })
   http.decorateRequest('principal', undefined)
-  http.decorateRequest('isOriginal', false)
+  // Set with the common headers, before anything reads it.
+  http.decorateRequest('dialect', undefined as unknown as ClientDialect)
   http.decorateRequest('startedAt', 0)
   return http
 }
@@ -224,7 +226,7 @@ function installRequestChecks(
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
       return done(problem('bad_request', 'it has no Host header.'))
     if (request.url.includes('%00')) return done(problem('bad_request', 'its address holds U+0000.'))
-    const version = request.headers[request.isOriginal ? 'ngrok-version' : 'service-version']
+    const version = request.headers[request.dialect.versionHeader]
     done(version === undefined || version === '2' ? undefined : problem('version', String(version)))
   })
 }
