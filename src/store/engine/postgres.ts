@@ -48,7 +48,9 @@ const MIGRATION_LOCK = 4_080_424_277
 const MIN_SERVER_VERSION = 130_000
 /** Identifies the run of a server: a transaction id of another one may be that of another transaction. */
 const SERVER = 'extract(epoch FROM pg_postmaster_start_time())::text'
-const LOCK_HEAD = `${SELECT_POSITION.replace(/ FROM head$/, `, pg_current_xact_id()::text AS id, ${SERVER} AS server FROM head`)} FOR UPDATE`
+/** Two statements: while the first one waits for the lock, other processes write, and it sees only their head. */
+const LOCK_HEAD = `SELECT 1 FROM head FOR UPDATE;
+  ${SELECT_POSITION.replace(/ FROM head$/, `, pg_current_xact_id()::text AS id, ${SERVER} AS server FROM head`)}`
 
 const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 

@@ -116,7 +116,7 @@ export const changeContract: StoreContract = {
     }
   },
 
-  'a process that is told of a commit delivers it at once': async ({ database, store }) => {
+  'a process that is told of a commit delivers it': async ({ database, store }) => {
     const commits: Commit[] = []
     const other = await database.open({ onCommit: (commit) => void commits.push(commit) })
     const recording = recorder()
@@ -129,6 +129,8 @@ export const changeContract: StoreContract = {
     })
 
     for (const commit of commits) store.receive(JSON.parse(JSON.stringify(commit)))
+    // It may be reading what it has noticed by itself.
+    await store.caughtUp()
 
     assert.deepEqual([...recording.rows.keys()], ['th_1'])
     const { kind, account, data, secrets, revision } = recording.rows.get('th_1')!
@@ -156,6 +158,27 @@ export const changeContract: StoreContract = {
     await store.caughtUp()
 
     assert.deepEqual([...recording.rows.keys()].sort(), ['th_1', 'th_2', 'th_3'])
+  },
+
+  'a commit goes on from the one that it has waited for': async ({ database }) => {
+    const commits: Commit[] = []
+    const onCommit = (commit: Commit) => void commits.push(commit)
+    const [one, other] = [await database.open({ onCommit }), await database.open({ onCommit })]
+    const begun = Promise.withResolvers<void>()
+    const waiting = Promise.withResolvers<void>()
+    const first = write(one, async (tx) => {
+      await tx.insert(draft({ id: 'th_1' }))
+      begun.resolve()
+      await waiting.promise
+    })
+    await begun.promise
+    const second = put(other, draft({ id: 'th_2' }))
+    // It waits for the lock of the first one by now, or will.
+    await new Promise(setImmediate)
+    waiting.resolve()
+    await Promise.all([first, second])
+
+    assert.deepEqual(commits[1]!.from, commits[0]!.to)
   },
 
   'a commit too large for a message is read': async ({ database, store }) => {

@@ -229,13 +229,13 @@ async function finishGroup(
 }
 
 function describeCommit(
-  { head: from }: WriteTransaction,
+  { head: { history, revision } }: WriteTransaction,
   { rows, changes }: CommitGroup,
   to: Position,
 ): Commit {
   let size = 0
   for (const change of changes) for (const value of change) size += String(value).length
-  return { from, to, rows: size > MAX_COMMIT_SIZE ? undefined : [...rows.values()] }
+  return { from: { history, revision }, to, rows: size > MAX_COMMIT_SIZE ? undefined : [...rows.values()] }
 }
 
 /** Rejects with `StoreUnavailable` if the work of a write takes longer. */
