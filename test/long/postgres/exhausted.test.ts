@@ -55,7 +55,10 @@ test('while a table is locked, callers take no more connections than documented,
   const locker = await hold(t, postgres.url)
   const monitor = await hold(t, postgres.url)
 
-  await locker.query('BEGIN; LOCK TABLE resources, changes, settings IN ACCESS EXCLUSIVE MODE')
+  // The head first, as writers do: otherwise one of them may have one of the tables, and wait for another.
+  await locker.query(
+    'BEGIN; SELECT 1 FROM head FOR UPDATE; LOCK TABLE resources, changes, settings IN ACCESS EXCLUSIVE MODE',
+  )
   await traffic.writersRejected()
   let calling = true
   const answers = new Set<number>()
