@@ -30,15 +30,16 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   cluster: ['protocol', 'auth', 'sessions'],
   edge: ['resources', 'cel', 'policy', 'certs', 'sessions'],
   api: ['resources', 'cel', 'policy', 'store', 'auth', 'certs', 'naming', 'sessions', 'events'],
+  'command-line': [],
   'api-client': [],
-  'api-cli': ['api', 'api-client', 'resources'],
-  'policy-cli': ['policy', 'api-cli', TRIAL],
+  'api-cli': ['command-line', 'api', 'api-client', 'resources'],
+  'policy-cli': ['command-line', 'policy', 'api-cli', TRIAL],
   dashboard: ['resources', 'policy', 'store', 'auth', 'api', TRIAL],
-  agent: ['protocol', OPTIONS],
+  agent: ['command-line', 'protocol', OPTIONS],
   // The declarations of errors alone, which load nothing else.
   errors: ['protocol', 'policy', 'api', 'edge', 'agent'],
   web: [],
-  'program.ts': [],
+  'program.ts': ['command-line'],
   'cli.ts': ['program.ts'],
   'agent-cli.ts': ['program.ts'],
 }
@@ -55,7 +56,7 @@ const TYPE_DIRECTIONS: Record<string, readonly string[]> = {
 /** The executables load each part when it is asked for. */
 const LAZY: Record<string, readonly string[]> = {
   'cli.ts': ['server'],
-  'program.ts': ['agent', 'api-cli', 'policy-cli', 'errors', 'sessions'],
+  'program.ts': ['command-line', 'agent', 'api-cli', 'policy-cli', 'errors', 'sessions'],
 }
 
 /**
@@ -119,7 +120,7 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
     },
   },
   agent: {
-    doors: ['index.ts', 'cli.ts', 'library.ts', 'agent.ts'],
+    doors: ['index.ts', 'library.ts', 'agent.ts'],
     folders: {
       '.': ['config', 'connect', 'update'],
       config: [],
@@ -148,7 +149,6 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
         'screen',
         'docker',
       ],
-      'command-line': ['commands'],
     },
   },
   api: {

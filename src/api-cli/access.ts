@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { CommandFailure } from '../base/process/command-line.ts'
-import type { CommonFlags } from './parse.ts'
+
+/** Where the management API is, and the key for it, as flags say. */
+export interface ApiFlags {
+  readonly apiUrl: string | undefined
+  readonly apiKey: string | undefined
+}
 
 /** The URL of the API and the key to call it with. */
 export interface ApiAccess {
@@ -13,10 +18,7 @@ export interface ApiAccess {
 const DEFAULT_URL = 'http://127.0.0.1:4080'
 
 /** Finds the API: from flags, then the environment, then the credentials file of a server on this machine. */
-export function findApiAccess(
-  { apiKey, apiUrl }: Pick<CommonFlags, 'apiKey' | 'apiUrl'>,
-  environment: NodeJS.ProcessEnv,
-): ApiAccess {
+export function findApiAccess({ apiKey, apiUrl }: ApiFlags, environment: NodeJS.ProcessEnv): ApiAccess {
   const local = localServer(environment)
   const url = (apiUrl ?? (environment.ADIT_API_URL || local?.api_url || DEFAULT_URL)).replace(/\/+$/, '')
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))

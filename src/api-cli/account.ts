@@ -1,22 +1,12 @@
 import { stringify } from 'yaml'
 import type { AccountChange, AccountExport, AccountReport } from '../api-client/index.ts'
 import { CommandFailure, printFailure } from '../base/process/command-line.ts'
-import { findApiAccess } from './access.ts'
+import type { Output } from '../command-line/index.ts'
+import { type ApiFlags, findApiAccess } from './access.ts'
 import { AccountFile, editorSchema } from './account-file.ts'
 import { ApiFailure, sendCall } from './call.ts'
 
-/** Where a command writes. */
-interface Output {
-  out(text: string): void
-  error(text: string): void
-}
-
-interface AccountFlags {
-  readonly apiUrl: string | undefined
-  readonly apiKey: string | undefined
-}
-
-export interface ApplyOptions extends AccountFlags {
+export interface ApplyOptions extends ApiFlags {
   readonly file: string | undefined
   /** Prints the plan alone. */
   readonly diff: boolean
@@ -84,7 +74,7 @@ export async function applyAccount(options: ApplyOptions, output: Output): Promi
 }
 
 /** `adit export`: prints the document of the account, without secrets. */
-export async function exportAccount(flags: AccountFlags, output: Output): Promise<number> {
+export async function exportAccount(flags: ApiFlags, output: Output): Promise<number> {
   const { method, path } = (await loadRoutes()).export
   const access = findApiAccess(flags, process.env)
   const exported = await sendCall({ method, path }, access, APPLY_TIMEOUT_MS)

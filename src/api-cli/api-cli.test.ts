@@ -9,7 +9,7 @@ import { certificates, nextNumber } from '../../test/support/samples.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { routes } from '../api/all-routes.ts'
 import { commandsOf } from './commands.ts'
-import { runApi } from './index.ts'
+import { runApi } from './run.ts'
 
 const { fresh } = await shareApi()
 
@@ -312,7 +312,7 @@ test('every route has its own command', () => {
 test('the command line loads the declarations and not the server', async () => {
   const script = `import { registerHooks } from 'node:module'
 registerHooks({ load(url, context, next) { console.error(url); return next(url, context) } })
-const { runApi } = await import('${join(import.meta.dirname, 'index.ts')}')
+const { runApi } = await import('${join(import.meta.dirname, 'run.ts')}')
 await runApi(['--help'])`
 
   const loaded = await new Promise<string>((resolve) => {

@@ -1,7 +1,7 @@
 import { ApiError, type ApiRequest, createClient } from '../api-client/index.ts'
 import { CommandFailure } from '../base/process/command-line.ts'
 import { errorMessage } from '../base/text/error-message.ts'
-import { type ApiAccess, findApiAccess } from './access.ts'
+import { type ApiAccess, type ApiFlags, findApiAccess } from './access.ts'
 
 /** A call that the API rejected; `field` is the dotted path of the invalid field. */
 export class ApiFailure extends CommandFailure {
@@ -35,9 +35,6 @@ export async function sendCall(
 }
 
 /** Reads an object of the API. */
-export async function callApi(
-  path: string,
-  flags: { readonly apiUrl: string | undefined; readonly apiKey: string | undefined },
-): Promise<unknown> {
+export async function callApi(path: string, flags: ApiFlags): Promise<unknown> {
   return sendCall({ method: 'GET', path }, findApiAccess(flags, process.env))
 }

@@ -1,5 +1,6 @@
 import { CommandFailure, takeFlags } from '../base/process/command-line.ts'
 import { findNearest } from '../base/values/nearest.ts'
+import type { ApiFlags } from './access.ts'
 import type { ApiCommand } from './commands.ts'
 import { type ApiFlag, formatPlaceholder, parseValue } from './flags.ts'
 
@@ -13,10 +14,8 @@ export interface ParsedCommand {
 }
 
 /** The flags of every command. */
-export interface CommonFlags {
-  apiKey: string | undefined
-  apiUrl: string | undefined
-  help: boolean
+export interface CommonFlags extends ApiFlags {
+  readonly help: boolean
 }
 
 const COMMON_FLAGS = [{ name: 'api-key' }, { name: 'api-url' }] as const

@@ -1,6 +1,6 @@
 import { printFailure } from '../base/process/command-line.ts'
+import type { Output } from '../command-line/index.ts'
 import { factKindsOf, issueText, PolicyError, reviewPolicy } from '../policy/index.ts'
-import type { CommandOutput } from './command-output.ts'
 import { type AttachmentFlags, attachmentOf, readFile, readIpFiles } from './policy-file.ts'
 
 export interface CheckOptions extends AttachmentFlags {
@@ -13,7 +13,7 @@ export interface CheckOptions extends AttachmentFlags {
  * `adit policy check FILE`: prints every mistake and every warning with its line. The exit code is 1 when there is a
  * mistake, also one that the server accepts: an expression that can never do what it says.
  */
-export function checkPolicy(file: string, options: CheckOptions, terminal: CommandOutput): number {
+export function checkPolicy(file: string, options: CheckOptions, terminal: Output): number {
   const knownFacts = factKindsOf(readIpFiles(options.ipData))
   const review = readPolicyFile(file, options.json, terminal, (text) =>
     reviewPolicy(text, attachmentOf(options), knownFacts),
@@ -37,7 +37,7 @@ export function checkPolicy(file: string, options: CheckOptions, terminal: Comma
 export function readPolicyFile<T>(
   file: string,
   json: boolean,
-  terminal: CommandOutput,
+  terminal: Output,
   read: (text: string) => T,
 ): T | undefined {
   const text = readFile(file).toString()

@@ -1,8 +1,8 @@
 import { CommandFailure } from '../base/process/command-line.ts'
 import { isJson } from '../base/text/is-json.ts'
 import { describeNetworkError } from '../base/text/network-error.ts'
+import type { Output } from '../command-line/index.ts'
 import type { TrialOptions, TrialRequest } from '../edge/policy/trial/index.ts'
-import type { CommandOutput } from './command-output.ts'
 import { readFile } from './policy-file.ts'
 import { type AssumptionFlags, runTrial } from './trial.ts'
 
@@ -26,7 +26,7 @@ const DEFAULT_WEB_ADDR = '127.0.0.1:4040'
 export async function explainPolicy(
   file: string,
   options: ExplainOptions,
-  terminal: CommandOutput,
+  terminal: Output,
 ): Promise<number> {
   const { har, entry, capture, webAddr = DEFAULT_WEB_ADDR } = options
   if ((har === undefined) === (capture === undefined))

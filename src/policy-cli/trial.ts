@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { CommandFailure } from '../base/process/command-line.ts'
+import type { Output } from '../command-line/index.ts'
 import {
   createInlineReplacer,
   TrialError,
@@ -10,7 +11,6 @@ import {
 } from '../edge/policy/trial/index.ts'
 import { openIpData, type Policy, readPolicy } from '../policy/index.ts'
 import { readPolicyFile } from './check.ts'
-import type { CommandOutput } from './command-output.ts'
 import { attachmentOf, readFile, readIpFiles } from './policy-file.ts'
 import { trialToText } from './trial-report.ts'
 
@@ -38,11 +38,7 @@ export interface TestOptions extends AssumptionFlags {
 const DEFAULT_CLIENT_IP = '203.0.113.1'
 
 /** `adit policy test FILE --request 'GET URL'`: prints what each rule of the policy does with a request. */
-export async function testPolicy(
-  file: string,
-  options: TestOptions,
-  terminal: CommandOutput,
-): Promise<number> {
+export async function testPolicy(file: string, options: TestOptions, terminal: Output): Promise<number> {
   const request = parseRequest(options)
   const response = {
     status: parseStatus(options.responseStatus),
@@ -58,7 +54,7 @@ export async function runTrial(
   request: TrialRequest,
   response: TrialOptions['response'],
   options: AssumptionFlags,
-  terminal: CommandOutput,
+  terminal: Output,
 ): Promise<number> {
   const protocol = request.url.protocol === 'http:' ? 'http' : 'https'
   const { edge, json, signedInAs } = options

@@ -66,13 +66,13 @@ async function runOnce({ args, env, stopAfter }: CommandRun): Promise<CommandRes
   rearmFailpoint()
   process.removeAllListeners('SIGTERM').removeAllListeners('SIGINT')
   const run: RunState = { output: { stdout: '', stderr: '' }, stopAfter, ended: false }
-  const commands = {
-    server: async (rest: string[]) => (await import('../../src/server/commands/cli.ts')).runServer(rest),
-    serverCompletion: async () =>
-      (await import('../../src/server/commands/completion.ts')).serverCompletion(),
+  const server = {
+    run: async (rest: readonly string[]) =>
+      (await import('../../src/server/commands/cli.ts')).runServer(rest),
+    completion: async () => (await import('../../src/server/commands/completion.ts')).serverCompletion(),
   }
   try {
-    const code = await current.run(run, () => runArguments(args, commands))
+    const code = await current.run(run, () => runArguments(args, server))
     return { code, ...run.output }
   } catch (error) {
     if (error instanceof Exit) return { code: error.code, ...run.output }

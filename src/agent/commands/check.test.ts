@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
+import type { FlagValues } from '../../command-line/index.ts'
 import { ConfigError } from '../config/error.ts'
 import { requireSpecs, resolveDefinitions } from './check.ts'
 import { createContext } from './context.ts'
-import type { FlagValues } from './session-flags.ts'
 
 function check(sources: string[], flags: FlagValues = {}, env: Record<string, string> = {}) {
   const directory = createTempDir()

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { CommandFailure } from '../../base/process/command-line.ts'
 import { describeNetworkError } from '../../base/text/network-error.ts'
 import { joinHostPort } from '../../base/values/hostport.ts'
+import type { FlagValues } from '../../command-line/index.ts'
 import { loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
 import { upgradeConfig } from '../config/upgrade.ts'
@@ -13,7 +14,6 @@ import { describeReload, type ReloadResult } from '../tunnels/reload.ts'
 import { readUpdateKey } from '../update/manifest.ts'
 import type { CheckInput } from './check.ts'
 import { configPath, configPaths, createContext, readToken } from './context.ts'
-import type { FlagValues } from './session-flags.ts'
 
 type Write = (text: string) => void
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describeFileError } from '../../base/text/file-error.ts'
+import type { FlagValues } from '../../command-line/index.ts'
 import { ConfigError } from '../config/error.ts'
 import { type AgentKeys, agentKeys } from '../config/keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
 import { type ConfigProblem, object, type Path } from '../config/shape.ts'
 import { type AgentLog, createAgentLog, openLogOutput, silentAgentLog } from '../log/log.ts'
-import type { FlagValues } from './session-flags.ts'
 
 /** The merged configuration with flags applied. */
 export interface Configuration {

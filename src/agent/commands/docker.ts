@@ -1,6 +1,7 @@
 import { CommandFailure } from '../../base/process/command-line.ts'
 import { describeNetworkError } from '../../base/text/network-error.ts'
 import { findNearest } from '../../base/values/nearest.ts'
+import { type FlagValues, isJsonOutput } from '../../command-line/index.ts'
 import { tunnelShape } from '../config/definitions.ts'
 import type { Env } from '../config/paths.ts'
 import type { ConfigProblem } from '../config/shape.ts'
@@ -10,7 +11,6 @@ import { type AgentTunnelSpec, toTunnelSpec } from '../spec/spec.ts'
 import { createContext } from './context.ts'
 import { ENDPOINT_FLAGS, toDefinition } from './flags.ts'
 import { runAgent } from './run-agent.ts'
-import { type FlagValues, isJsonOutput } from './session-flags.ts'
 
 const PREFIX = 'adit.'
 const KINDS = ['http', 'tcp', 'tls'] as const

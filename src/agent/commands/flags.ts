@@ -1,6 +1,7 @@
+import type { CommandFlag, FlagValues } from '../../command-line/index.ts'
 import { allEndpointOptions, type EndpointOption, endpointOptions } from '../../resources/endpoint-options.ts'
 import type { TunnelDefinition } from '../config/definitions.ts'
-import { type CommandFlag, type FlagValues, QR_FLAG } from './session-flags.ts'
+import { QR_FLAG } from './session-flags.ts'
 
 /** The flags of endpoint options, from their declarations. */
 function flagsOf(...options: readonly EndpointOption[]): CommandFlag[] {

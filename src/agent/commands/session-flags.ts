@@ -1,18 +1,4 @@
-import { CommandFailure } from '../../base/process/command-line.ts'
-
-/** A command-line flag and the key it sets. */
-export interface CommandFlag {
-  /** Without hyphens. */
-  name: string
-  kind: 'text' | 'bool' | 'list'
-  help: string
-  /** Key of the tunnel definition, dotted when nested; absent for flags the command itself reads. */
-  key?: string
-  /** True when one flag may carry several comma-separated values. */
-  commaSeparated?: boolean
-  /** The replacement of a deprecated flag, which is hidden from the help and gives a warning. */
-  replacement?: string
-}
+import { type CommandFlag, OUTPUT_FLAG } from '../../command-line/index.ts'
 
 /** Flags of every command. */
 export const COMMON_FLAGS: readonly CommandFlag[] = [
@@ -44,7 +30,7 @@ export const SESSION_FLAGS: readonly CommandFlag[] = [
   },
   { name: 'update-url', kind: 'text', help: 'directory or URL of updates' },
   { name: 'update-key', kind: 'text', help: 'public key that verifies updates' },
-  { name: 'output', kind: 'text', help: '"json" prints JSON instead of text' },
+  OUTPUT_FLAG,
   { name: 'region', kind: 'text', help: '', replacement: 'no effect; the server decides the region' },
 ]
 
@@ -53,14 +39,4 @@ export const QR_FLAG: CommandFlag = {
   name: 'qr',
   kind: 'bool',
   help: 'show a QR code of the first URL',
-}
-
-/** Flag values by name, as the parser returns them. */
-export type FlagValues = Readonly<Record<string, string | string[] | undefined>>
-
-/** Whether `--output json` is set, the only alternative to text. */
-export function isJsonOutput({ output }: FlagValues): boolean {
-  if (output !== undefined && output !== 'json')
-    throw new CommandFailure(`--output must be json, not "${output}"`)
-  return output === 'json'
 }

@@ -1,6 +1,7 @@
 import { CommandFailure } from '../../base/process/command-line.ts'
 import { describeNetworkError } from '../../base/text/network-error.ts'
 import { findNearest } from '../../base/values/nearest.ts'
+import { type CommandFlag, type FlagValues, isJsonOutput } from '../../command-line/index.ts'
 import { tunnelShape } from '../config/definitions.ts'
 import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/load.ts'
@@ -14,13 +15,7 @@ import { deprecationWarnings, ENDPOINT_FLAGS, LABELLED_FLAGS, toDefinition } fro
 import { consumeResumeState } from './reexec.ts'
 import type { ReloadSource } from './reload.ts'
 import { runAgent } from './run-agent.ts'
-import {
-  COMMON_FLAGS,
-  type CommandFlag,
-  type FlagValues,
-  isJsonOutput,
-  SESSION_FLAGS,
-} from './session-flags.ts'
+import { COMMON_FLAGS, SESSION_FLAGS } from './session-flags.ts'
 
 const COMMAND_LINE = 'command_line'
 /** Exit code that stops the service manager from restarting the agent (`RestartPreventExitStatus` in the unit). */
@@ -58,7 +53,7 @@ export async function labelledCommand(
 
 /** `adit start NAME...`, `--all` or `--none`. */
 export async function startCommand(
-  names: string[],
+  names: readonly string[],
   values: FlagValues,
   env: NodeJS.ProcessEnv & Env,
 ): Promise<number> {
@@ -157,7 +152,7 @@ async function fetchPolicy(url: string | string[] | undefined): Promise<object> 
 
 function selectSpecs(
   available: ReadonlyMap<string, Definition>,
-  names: string[],
+  names: readonly string[],
   values: FlagValues,
   config: Config,
 ): AgentTunnelSpec[] {

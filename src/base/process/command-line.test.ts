@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CommandFailure, findCommand, takeFlags } from './command-line.ts'
 
-const FLAGS = [{ name: 'name' }, { name: 'live', kind: 'switch' }, { name: 'no-wait' }]
+const FLAGS = [
+  { name: 'name', short: 'n' },
+  { name: 'live', kind: 'switch' },
+  { name: 'no-wait' },
+  { name: 'all', kind: 'bool' },
+]
 
 function take(line: string) {
   const { values, rest } = takeFlags(line.split(' '), FLAGS)
@@ -24,11 +29,23 @@ test('a switch stands alone, takes true or false, or is negated', () => {
   })
 })
 
+test('a letter stands for its flag', () => {
+  assert.deepEqual(take('-n x -nx n'), { name: ['x'], rest: ['-nx', 'n'] })
+})
+
+test('a bool stands alone too, but is not negated', () => {
+  assert.deepEqual(take('--all x --all=false --no-all'), { all: ['true', 'false'], rest: ['x', '--no-all'] })
+})
+
 test('what is not one of the flags is left over in its order', () => {
-  assert.deepEqual(take('--other x -h -- --no-name --no-wait 1'), {
+  assert.deepEqual(take('--other x -h --no-name --no-wait 1'), {
     'no-wait': ['1'],
-    rest: ['--other', 'x', '-h', '--', '--no-name'],
+    rest: ['--other', 'x', '-h', '--no-name'],
   })
+})
+
+test('nothing after two hyphens is a flag', () => {
+  assert.deepEqual(take('--name x y -- --name z'), { name: ['x'], rest: ['y', '--', '--name', 'z'] })
 })
 
 test('a flag without its value is rejected', () => {

@@ -1,10 +1,11 @@
-import type { Command } from 'commander'
-import { CommandFailure } from '../../base/process/command-line.ts'
-import type { CompletionNode } from '../../base/process/completion.ts'
+import { CommandFailure } from '../base/process/command-line.ts'
+import type { CompletionNode } from '../base/process/completion.ts'
+import { type CommandFlag, flagsOf, membersOf, type ProgramCommand } from './command.ts'
+import { HELP_FLAG, VERSION_FLAG } from './help.ts'
 
 type Nodes = readonly CompletionNode[]
 
-/** The shells with completion, each with its generator. */
+/** The generator for each shell. */
 const GENERATORS: Readonly<Record<string, (nodes: Nodes) => string>> = {
   bash: generateBash,
   zsh: generateZsh,
@@ -12,21 +13,49 @@ const GENERATORS: Readonly<Record<string, (nodes: Nodes) => string>> = {
   powershell: generatePowerShell,
 }
 
-/** Shell code that completes commands and flags: those of the command tree and those of other parts. */
+/** The shells with completion. */
+export const SHELLS: readonly string[] = Object.keys(GENERATORS)
+
+/** The nodes of a program: those of its commands, then those that commands have of their own. */
+export async function completionNodes(
+  commands: readonly ProgramCommand[],
+  commonFlags: readonly CommandFlag[],
+): Promise<CompletionNode[]> {
+  const namesOf = (flags: readonly CommandFlag[]) =>
+    flags.filter(({ replacement }) => replacement === undefined).map(({ name }) => `--${name}`)
+  const common = namesOf([VERSION_FLAG, ...commonFlags])
+  const shown = commands.filter(({ hidden }) => !hidden)
+  const own = shown
+    .filter(({ delegate }) => delegate === undefined)
+    .map(async (command) => {
+      const members = membersOf(commands, command).map(({ words }) => words.at(-1)!)
+      const isRoot = command.words.length === 0
+      const flags = isRoot ? common : namesOf(await flagsOf(command))
+      const words = [
+        ...(members.length > 0 ? [...members, 'help'] : []),
+        ...(command.choices ?? []),
+        ...[...flags, `--${HELP_FLAG.name}`],
+        ...(isRoot ? [] : common),
+      ]
+      return { path: command.words.join(' '), words: [...new Set(words)] }
+    })
+  const delegated = shown.map(async ({ delegate }) => (await delegate?.completion()) ?? [])
+  return [...(await Promise.all(own)), ...(await Promise.all(delegated)).flat()]
+}
+
+/** Shell code that completes commands and flags. */
 export function generateCompletion(
   shell: string | undefined,
-  program: Command,
-  others: Nodes,
+  nodes: Nodes,
   env: Readonly<Record<string, string | undefined>>,
 ): string {
   const name = shell ?? env.SHELL?.split('/').at(-1) ?? 'bash'
   const generate = GENERATORS[name === 'pwsh' ? 'powershell' : name]
   if (generate === undefined)
     throw new CommandFailure(
-      `there is no completion for ${name}.\nWrite: adit completion ${Object.keys(GENERATORS).join('|')}`,
+      `there is no completion for ${name}.\nWrite: adit completion ${SHELLS.join('|')}`,
     )
-  const paths = new Set(others.map(({ path }) => path))
-  return generate([...collectNodes(program, '').filter(({ path }) => !paths.has(path)), ...others])
+  return generate(nodes)
 }
 
 function generateBash(nodes: Nodes): string {
@@ -102,33 +131,4 @@ ${entries.join('\n')}
   }
 }
 `
-}
-
-function collectNodes(command: Command, path: string): CompletionNode[] {
-  const help = command.createHelp()
-  const commands = help.visibleCommands(command)
-  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)]
-  const flags = options.map((option) => option.long ?? option.short ?? '')
-  const words = [
-    ...new Set([
-      ...commands.map((each) => each.name()),
-      ...(path === 'completion' ? Object.keys(GENERATORS) : []),
-      ...flags,
-      ...(path === '' ? [] : globalFlags(command)),
-    ]),
-  ]
-  const descendants = commands
-    .filter((each) => command.commands.includes(each))
-    .flatMap((each) => collectNodes(each, path === '' ? each.name() : `${path} ${each.name()}`))
-  return [{ path, words }, ...descendants]
-}
-
-function globalFlags(command: Command): string[] {
-  const parent = command.parent
-  return parent
-    ? [
-        ...parent.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? ''),
-        ...globalFlags(parent),
-      ]
-    : []
 }
