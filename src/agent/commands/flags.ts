@@ -13,6 +13,45 @@ function flagsOf(...options: readonly EndpointOption[]): CommandFlag[] {
 const { ip_restriction: IP_RESTRICTION, basic_auth: BASIC_AUTH } = endpointOptions
 const HTTP_OPTIONS = allEndpointOptions.filter((option) => option !== IP_RESTRICTION && option !== BASIC_AUTH)
 
+const TUNNEL_NAME_FLAG: CommandFlag = {
+  name: 'name',
+  kind: 'text',
+  help: 'name of the tunnel in the local API (default "command_line")',
+}
+
+const MUTUAL_TLS_FLAG: CommandFlag = {
+  name: 'mutual-tls-cas',
+  kind: 'text',
+  key: 'mutual_tls_cas',
+  help: 'require a visitor certificate from an authority in this PEM file',
+}
+
+const INSPECT_FLAG: CommandFlag = {
+  name: 'inspect',
+  kind: 'bool',
+  key: 'inspect',
+  help: 'keep requests for inspection and replay (default true)',
+}
+
+const HOST_HEADER_FLAG: CommandFlag = {
+  name: 'host-header',
+  kind: 'text',
+  key: 'host_header',
+  help: 'Host the upstream sees: rewrite, preserve or a value',
+}
+
+const UPSTREAM_PROTOCOL_FLAG: CommandFlag = {
+  name: 'upstream-protocol',
+  kind: 'text',
+  key: 'app_protocol',
+  help: 'http1 or http2 (cleartext) to the upstream',
+}
+
+const CERTIFICATE_FLAGS: readonly CommandFlag[] = [
+  { name: 'crt', kind: 'text', key: 'crt', help: 'PEM certificate to terminate TLS in the agent' },
+  { name: 'key', kind: 'text', key: 'key', help: 'PEM key of that certificate' },
+]
+
 const SHARED_ENDPOINT_FLAGS: readonly CommandFlag[] = [
   {
     name: 'url',
@@ -20,7 +59,7 @@ const SHARED_ENDPOINT_FLAGS: readonly CommandFlag[] = [
     key: 'url',
     help: 'public URL to request, for example https://app.example.com',
   },
-  { name: 'name', kind: 'text', help: 'name of the tunnel in the local API (default "command_line")' },
+  TUNNEL_NAME_FLAG,
   {
     name: 'description',
     kind: 'text',
@@ -96,12 +135,7 @@ const NAME_FLAGS: readonly CommandFlag[] = [
   { name: 'domain', kind: 'text', key: 'domain', help: '', replacement: '--url' },
   { name: 'hostname', kind: 'text', key: 'hostname', help: '', replacement: '--url' },
   { name: 'subdomain', kind: 'text', key: 'subdomain', help: '', replacement: '--url' },
-  {
-    name: 'mutual-tls-cas',
-    kind: 'text',
-    key: 'mutual_tls_cas',
-    help: 'require a visitor certificate from an authority in this PEM file',
-  },
+  MUTUAL_TLS_FLAG,
 ]
 
 /** Flags that describe an endpoint, by the command that creates it. */
@@ -110,12 +144,7 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
     ...SHARED_ENDPOINT_FLAGS,
     ...UPSTREAM_TLS_FLAGS,
     ...NAME_FLAGS,
-    {
-      name: 'inspect',
-      kind: 'bool',
-      key: 'inspect',
-      help: 'keep requests for inspection and replay (default true)',
-    },
+    INSPECT_FLAG,
     {
       name: 'scheme',
       commaSeparated: true,
@@ -124,19 +153,9 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
       help: 'schemes to serve: http, https (default https; on a local domain both)',
     },
     ...flagsOf(BASIC_AUTH),
-    {
-      name: 'host-header',
-      kind: 'text',
-      key: 'host_header',
-      help: 'Host the upstream sees: rewrite, preserve or a value',
-    },
+    HOST_HEADER_FLAG,
     ...flagsOf(...HTTP_OPTIONS),
-    {
-      name: 'upstream-protocol',
-      kind: 'text',
-      key: 'app_protocol',
-      help: 'http1 or http2 (cleartext) to the upstream',
-    },
+    UPSTREAM_PROTOCOL_FLAG,
     { name: 'app-protocol', kind: 'text', key: 'app_protocol', help: '', replacement: '--upstream-protocol' },
     QR_FLAG,
   ],
@@ -148,8 +167,7 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
     ...SHARED_ENDPOINT_FLAGS,
     ...UPSTREAM_TLS_FLAGS,
     ...NAME_FLAGS,
-    { name: 'crt', kind: 'text', key: 'crt', help: 'PEM certificate to terminate TLS in the agent' },
-    { name: 'key', kind: 'text', key: 'key', help: 'PEM key of that certificate' },
+    ...CERTIFICATE_FLAGS,
     {
       name: 'terminate-at',
       kind: 'text',
@@ -167,34 +185,13 @@ export const LABELLED_FLAGS: readonly CommandFlag[] = [
     key: 'labels',
     help: 'label as key=value that edge backends select by; may be repeated',
   },
-  { name: 'name', kind: 'text', help: 'name of the tunnel in the local API (default "command_line")' },
+  TUNNEL_NAME_FLAG,
   { name: 'metadata', kind: 'text', key: 'metadata', help: 'free text stored with the tunnel' },
-  {
-    name: 'inspect',
-    kind: 'bool',
-    key: 'inspect',
-    help: 'keep requests for inspection and replay (default true)',
-  },
-  { name: 'crt', kind: 'text', key: 'crt', help: 'PEM certificate to terminate TLS in the agent' },
-  { name: 'key', kind: 'text', key: 'key', help: 'PEM key of that certificate' },
-  {
-    name: 'mutual-tls-cas',
-    kind: 'text',
-    key: 'mutual_tls_cas',
-    help: 'require a visitor certificate from an authority in this PEM file',
-  },
-  {
-    name: 'host-header',
-    kind: 'text',
-    key: 'host_header',
-    help: 'Host the upstream sees: rewrite, preserve or a value',
-  },
-  {
-    name: 'upstream-protocol',
-    kind: 'text',
-    key: 'app_protocol',
-    help: 'http1 or http2 (cleartext) to the upstream',
-  },
+  INSPECT_FLAG,
+  ...CERTIFICATE_FLAGS,
+  MUTUAL_TLS_FLAG,
+  HOST_HEADER_FLAG,
+  UPSTREAM_PROTOCOL_FLAG,
 ]
 
 /** The tunnel definition that flags describe; validated like one from a file. */
