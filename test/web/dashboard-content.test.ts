@@ -9,9 +9,11 @@ import { createEveryPage } from './every-page.ts'
 import { startAgent } from './served.ts'
 
 // A dynamic import: this file is type-checked without the DOM types that the module's imports need.
-const { resourcePages } = (await import(
-  new URL('../../src/web/dashboard/resources.ts', import.meta.url).href
-)) as { resourcePages: readonly { path: string; route: string }[] }
+const load = (name: string) => import(new URL(`../../src/web/dashboard/${name}.ts`, import.meta.url).href)
+const { resourcePages } = (await load('resources')) as {
+  resourcePages: readonly { path: string; route: string }[]
+}
+const { pages } = (await load('pages')) as { pages: readonly { path: string }[] }
 
 const WIDTHS = [360, 1400]
 
@@ -60,7 +62,7 @@ async function takeScreenshots(page: Page, name: string): Promise<void> {
 }
 
 test('long, right-to-left and CJK texts stay in their boxes on every page, on a phone and on a desktop', async (t) => {
-  const paths = await createEveryPage(dashboard, resourcePages)
+  const paths = await createEveryPage(dashboard, pages, resourcePages)
   const port = await startHttp(t, (_, response) => response.end('hello'))
   const agent = await startAgent(t, dashboard.platform, 'بيانات الوكيل 日本語のメタデータ')
   await agent.forward({ addr: port })

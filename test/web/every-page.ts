@@ -38,13 +38,14 @@ const ROUTES: Partial<Record<StoredKind, string>> = {
 /** Creates objects of every kind with such texts, and returns the path of every page. */
 export async function createEveryPage(
   { platform }: TestDashboard,
+  allPages: readonly { path: string; section?: string; below?: string }[],
   resourcePages: readonly { path: string; route: string; operations?: readonly string[] }[],
 ): Promise<string[]> {
   const { call } = platform
-  const paths = new Set(['/overview', '/agents', '/endpoints', '/audit-log', '/account', '/reference'])
+  const shown = allPages.filter(({ section, below }) => section !== undefined || below !== undefined)
+  const paths = new Set(shown.map(({ path }) => path))
   for (const path of ['/reference/edges_https_routes.create', '/domains/new', '/edges/new', '/backends/new'])
     paths.add(path)
-  for (const { route, operations } of resourcePages) if (operations !== undefined) paths.add(route)
   let index = 0
   for (const kind of Object.keys(samples) as StoredKind[]) {
     const parents = (await samples[kind].parents?.(call)) ?? {}
