@@ -39,6 +39,9 @@ test('words that no subcommand takes are rejected with the line to write', () =>
     'ev_1',
     'ev_2',
   ])
+  // The account, where several have a user of this address.
+  for (const command of [['admin-link'], ['user', 'password']])
+    assert.equal(parseSubcommand([...command, 'ada@example.com', 'ac_1']).operands.length, 2)
 })
 
 test('no subcommand but a restore creates a database', async () => {

@@ -223,6 +223,7 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['admin-link'],
     operand: '[EMAIL]',
+    maxOperands: 2,
     help: 'print a one-time link to set the dashboard password of the administrator, or of a user',
     examples: ['adit server admin-link', 'adit server admin-link ada@example.com'],
     async run([email = '', account], settings) {
