@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { cleanEnv, runProgram } from '../../../src/agent/testing/program.ts'
 import { eventually, eventuallyEqual } from '../../support/eventually.ts'
+import { isInFallbackCopy } from '../../support/fallback-copy.ts'
 import { execute, startPostgres } from '../../support/postgres.ts'
 import { startRelay } from '../../support/relay.ts'
 import { startNodes } from '../../support/rolling-restart.ts'
@@ -156,6 +157,8 @@ test('an authtoken that was deleted while a node had no database is refused as s
   for (const node of nodes) await eventuallyEqual(() => probeAuthtoken(node, token), 'accepted')
 
   await traffic.stopWriters()
+  const dataDir = dirname(nodes[1]!.credentials.ca_file)
+  await eventually(() => isInFallbackCopy(dataDir, id), 'the fallback copy has the authtoken')
   relay.freeze()
   await eventually(
     async () => (await (await fetch(`${nodes[1]!.url}/readyz`)).text()).includes('"unavailable"'),
