@@ -80,61 +80,60 @@ const SUPPORTED_KINDS: Readonly<Record<string, readonly AgentTunnelSpec['kind'][
 /** Resolves a tunnel definition; throws `SpecError` for the first problem. */
 export function toTunnelSpec(name: string, definition: TunnelDefinition): AgentTunnelSpec {
   const kind = kindOf(definition)
-  for (const [key, kinds] of Object.entries(SUPPORTED_KINDS)) {
-    const value = definition[key as keyof TunnelDefinition]
-    if (value !== undefined && value !== false && !kinds.includes(kind)) {
-      throw new SpecError(key, `"${key}" does not apply to a ${kind} tunnel; remove it`)
-    }
-  }
-  if (definition.addr === undefined)
+  requireSupported(definition, kind)
+  const { addr, labels = [], metadata = '', description = '', bindings = [], inspect = true } = definition
+  const { pooling_enabled: poolingEnabled = false, pooling_weight: poolingWeight = 1 } = definition
+  const { app_protocol: forwardsProto = '', proxy_proto, url, domain = '' } = definition
+  if (addr === undefined)
     throw new SpecError('addr', '"addr" is required: the port or host:port of the local service')
-  const upstream = resolveUpstream(definition.addr, kind)
+  const upstream = resolveUpstream(addr, kind)
   if (definition.oauth && definition.oidc) throw new SpecError('oauth', 'give "oauth" or "oidc", not both')
   const moduleOptions = toModuleOptions(definition)
-
   const trafficPolicy = resolveTrafficPolicy(definition)
   const termination = resolveTermination(definition)
-  const proxyProto = Number(definition.proxy_proto || 0) as 0 | 1 | 2
-  const mutualTlsCas =
-    definition.mutual_tls_cas === undefined
-      ? undefined
-      : readCaCertificates('mutual_tls_cas', definition.mutual_tls_cas)
-  const shared = {
-    proxyProto,
-    moduleOptions,
-    trafficPolicy,
-    mutualTlsCas,
-  }
+  const proxyProto = Number(proxy_proto || 0) as 0 | 1 | 2
+  const mutualTlsCas = readCaCertificates('mutual_tls_cas', definition.mutual_tls_cas)
   return {
     name,
     kind,
     upstream,
-    binds: toBindSpecs(kind, definition, shared),
+    binds: toBindSpecs(kind, definition, { proxyProto, moduleOptions, trafficPolicy, mutualTlsCas }),
     schemesAsked: asksForSchemes(definition),
-    labels: kind === 'labelled' ? parseLabels(definition.labels ?? []) : undefined,
-    metadata: definition.metadata ?? '',
-    description: definition.description ?? '',
-    bindings: definition.bindings ?? [],
-    poolingEnabled: definition.pooling_enabled ?? false,
-    poolingWeight: definition.pooling_weight ?? 1,
-    inspect: (kind === 'http' || kind === 'labelled') && (definition.inspect ?? true),
+    labels: kind === 'labelled' ? parseLabels(labels) : undefined,
+    metadata,
+    description,
+    bindings,
+    poolingEnabled,
+    poolingWeight,
+    inspect: inspect && (kind === 'http' || kind === 'labelled'),
     inspectAsked: definition.inspect === true,
-    forwardsProto: definition.app_protocol ?? '',
+    forwardsProto,
     proxyProto,
     hostHeader: resolveHostHeader(definition.host_header, upstream),
-    upstreamTls: {
-      verify: definition.upstream_tls_verify ?? definition.upstream_tls_verify_cas !== undefined,
-      ca:
-        definition.upstream_tls_verify_cas &&
-        readCaCertificates('upstream_tls_verify_cas', definition.upstream_tls_verify_cas),
-    },
+    upstreamTls: resolveUpstreamTls(definition),
     termination: termination && { ...termination, clientCas: mutualTlsCas },
     endpoint: {
-      url: definition.url ?? definition.domain ?? '',
-      upstreamUrl: definition.addr,
-      protocol: definition.app_protocol || 'http1',
+      url: url ?? domain,
+      upstreamUrl: addr,
+      protocol: forwardsProto || 'http1',
       trafficPolicy: trafficPolicy ?? '',
     },
+  }
+}
+
+function requireSupported(definition: TunnelDefinition, kind: AgentTunnelSpec['kind']): void {
+  for (const [key, kinds] of Object.entries(SUPPORTED_KINDS)) {
+    const value = definition[key as keyof TunnelDefinition]
+    if (value !== undefined && value !== false && !kinds.includes(kind))
+      throw new SpecError(key, `"${key}" does not apply to a ${kind} tunnel; remove it`)
+  }
+}
+
+/** The upstream's certificate is verified where the definition says so, or has authorities for it. */
+function resolveUpstreamTls({ upstream_tls_verify, upstream_tls_verify_cas: cas }: TunnelDefinition) {
+  return {
+    verify: upstream_tls_verify ?? cas !== undefined,
+    ca: cas && readCaCertificates('upstream_tls_verify_cas', cas),
   }
 }
 
@@ -158,34 +157,25 @@ export function toEndpointSpec(definition: EndpointDefinition): AgentTunnelSpec 
     )
   }
   const kind = url.scheme === 'tcp' || url.scheme === 'tls' ? url.scheme : 'http'
-  const spec = toTunnelSpec(name, {
-    ...pick(definition, [
-      'metadata',
-      'description',
-      'bindings',
-      'traffic_policy',
-      'traffic_policy_file',
-      'pooling_enabled',
-      'pooling_weight',
-    ]),
-    ...(definition.inspect !== undefined && kind === 'http' ? { inspect: definition.inspect } : {}),
+  const authorities = termination?.mutual_tls_certificate_authorities ?? []
+  const tunnel = definedFields({
+    ...definition,
     proto: kind,
     addr: completeUpstreamUrl(upstream.url, kind),
     url: definition.url ?? '',
-    ...(kind === 'http' && upstream.protocol ? { app_protocol: upstream.protocol } : {}),
-    ...(upstream.proxy_protocol ? { proxy_proto: upstream.proxy_protocol } : {}),
-    ...(upstream.tls_verify !== undefined ? { upstream_tls_verify: upstream.tls_verify } : {}),
-    ...(upstream.tls_verify_cas !== undefined ? { upstream_tls_verify_cas: upstream.tls_verify_cas } : {}),
-    ...(termination?.server_certificate ? { crt: termination.server_certificate } : {}),
-    ...(termination?.server_private_key ? { key: termination.server_private_key } : {}),
-    ...(termination?.mutual_tls_certificate_authorities?.length
-      ? {
-          mutual_tls_cas: termination.mutual_tls_certificate_authorities
-            .map((each) => readPem('mutual_tls_certificate_authorities', each))
-            .join('\n'),
-        }
-      : {}),
+    inspect: kind === 'http' ? definition.inspect : undefined,
+    app_protocol: (kind === 'http' && upstream.protocol) || undefined,
+    proxy_proto: upstream.proxy_protocol || undefined,
+    upstream_tls_verify: upstream.tls_verify,
+    upstream_tls_verify_cas: upstream.tls_verify_cas,
+    crt: termination?.server_certificate,
+    key: termination?.server_private_key,
+    mutual_tls_cas:
+      authorities.length === 0
+        ? undefined
+        : authorities.map((each) => readPem('mutual_tls_certificate_authorities', each)).join('\n'),
   })
+  const spec = toTunnelSpec(name, tunnel)
   return { ...spec, endpoint: { ...spec.endpoint, upstreamUrl: upstream.url } }
 }
 
@@ -197,10 +187,9 @@ function completeUpstreamUrl(url: string, kind: AgentTunnelSpec['kind']): string
   return url
 }
 
-function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Partial<Pick<T, K>> {
-  const result: Partial<Pick<T, K>> = {}
-  for (const key of keys) if (from[key] !== undefined) result[key] = from[key]
-  return result
+function definedFields<T extends object>(fields: T) {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }
 
 function kindOf({ proto, labels }: TunnelDefinition): AgentTunnelSpec['kind'] {
@@ -360,7 +349,8 @@ function resolveTrafficPolicy({
 }
 
 /** CA certificates in PEM, inline or from a file. */
-function readCaCertificates(key: string, value: string): string {
+function readCaCertificates(key: string, value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
   const text = readPem(key, value)
   const certificates = pemBlocks(text, 'CERTIFICATE')
   if (certificates.length === 0) throw new SpecError(key, `"${key}" holds no certificate in PEM`)
@@ -368,10 +358,8 @@ function readCaCertificates(key: string, value: string): string {
     try {
       new X509Certificate(certificate)
     } catch (error) {
-      throw new SpecError(
-        key,
-        `"${key}" holds a certificate that cannot be read: ${describeFileError(error)}`,
-      )
+      const text = describeFileError(error)
+      throw new SpecError(key, `"${key}" holds a certificate that cannot be read: ${text}`)
     }
   }
   return text
