@@ -97,16 +97,15 @@ interface SessionConfig {
   readonly idle: number | undefined
 }
 
+interface ClientConfig extends SessionConfig, ClientTemplates {
+  readonly auth_id: string | undefined
+  readonly auth_cookie_domain: string | undefined
+  readonly userinfo_refresh_interval: number | undefined
+  readonly authz_url_params: readonly (readonly [name: string, value: string])[]
+}
+
 /** The settings of a session at a provider that is asked with parameters, and again after a time. */
-function clientSettings(
-  config: SessionConfig & {
-    readonly auth_id: string | undefined
-    readonly auth_cookie_domain: string | undefined
-    readonly userinfo_refresh_interval: number | undefined
-    readonly authz_url_params: readonly (readonly [name: string, value: string])[]
-  },
-  { requiredTokens }: PolicyContext,
-) {
+function clientSettings(config: ClientConfig, { requiredTokens }: PolicyContext) {
   return {
     ...sessionSettings(config),
     ...(config.auth_id !== undefined && { cookie_prefix: `adit.${config.auth_id}.` }),
@@ -130,27 +129,31 @@ function sessionSettings(config: SessionConfig) {
 /** Whom a policy admits is said by its rules after the sign-in. */
 const ADMIT_EVERYONE = { allowEmails: [], allowDomains: [], allowGroups: [], allowClaims: [] }
 
+const CLIENT_MODULES = { oauth: Oauth, oidc: Oidc }
+
+/** Signs in with an application at a provider. `option` is what agents may say of the module, too. */
+function signInWithClient(
+  protocol: keyof typeof CLIENT_MODULES,
+  option: object,
+  config: ClientConfig,
+  context: PolicyContext,
+) {
+  const { value, endpoint } = CLIENT_MODULES[protocol]
+  const steps = signInSteps(config, context, (credentials) => {
+    const settings = {
+      ...value.fallback,
+      ...endpoint.settings!({ ...option, ...ADMIT_EVERYONE, ...credentials } as never),
+      ...clientSettings(config, context),
+    }
+    return requireLogins(context)[protocol](settings as never, context)
+  })
+  return signInAction(protocol, steps)
+}
+
 export const oauth: Implementation<'oauth'> = {
   on_http_request(config, context) {
     const { provider, scopes, idle_session_timeout: idle } = config
-    return signInAction(
-      'oauth',
-      signInSteps(config, context, (credentials) =>
-        requireLogins(context).oauth(
-          {
-            ...Oauth.value.fallback,
-            ...Oauth.endpoint.settings!({
-              provider,
-              scopes,
-              ...ADMIT_EVERYONE,
-              ...credentials,
-            }),
-            ...clientSettings({ ...config, idle }, context),
-          } as never,
-          context,
-        ),
-      ),
-    )
+    return signInWithClient('oauth', { provider, scopes }, { ...config, idle }, context)
   },
 }
 
@@ -158,25 +161,8 @@ export const openidConnect: Implementation<'openid-connect'> = {
   on_http_request(config, context) {
     const { issuer_url: issuerUrl, scopes, idle_session_duration: idle } = config
     const { token_endpoint_auth_method: tokenAuthMethod } = config
-    return signInAction(
-      'oidc',
-      signInSteps(config, context, (credentials) =>
-        requireLogins(context).oidc(
-          {
-            ...Oidc.value.fallback,
-            ...Oidc.endpoint.settings!({
-              issuerUrl,
-              scopes,
-              ...(tokenAuthMethod !== undefined && { tokenAuthMethod }),
-              ...ADMIT_EVERYONE,
-              ...credentials,
-            }),
-            ...clientSettings({ ...config, idle }, context),
-          } as never,
-          context,
-        ),
-      ),
-    )
+    const option = { issuerUrl, scopes, ...(tokenAuthMethod !== undefined && { tokenAuthMethod }) }
+    return signInWithClient('oidc', option, { ...config, idle }, context)
   },
 }
 
