@@ -8,7 +8,7 @@ import { silentLog } from '../src/base/process/log.ts'
 import { systemClock } from '../src/base/values/clock.ts'
 import { newId } from '../src/base/values/id.ts'
 import { Secret } from '../src/base/values/secret.ts'
-import { createEdge, createLogins } from '../src/edge/index.ts'
+import { createEdge, LoginService } from '../src/edge/index.ts'
 import { createTestCertificates } from '../src/edge/testing/certificates.ts'
 import { sendHttps, type TestResponse } from '../src/edge/testing/client.ts'
 import { TestConfiguration } from '../src/edge/testing/configuration.ts'
@@ -141,7 +141,7 @@ async function runEdge(edges: number, port: number): Promise<void> {
   const { ca, lookup } = await createTestCertificates('adit.localhost')
   const local = { host: '127.0.0.1', port: 0 }
   const tcp = { host: '127.0.0.1', first: 21_000, last: 21_999 }
-  const logins = createLogins({
+  const logins = new LoginService({
     // An identity provider that accepts every user.
     outbound: {
       fetch: async (url) =>
@@ -159,7 +159,7 @@ async function runEdge(edges: number, port: number): Promise<void> {
     log: silentLog,
     certificates: lookup,
     logins,
-    loginHost: { name: hostOf('idp'), host: logins.host },
+    loginHost: hostOf('idp'),
     config: { http: false, https: local, tcp },
   })
   await edge.start()

@@ -83,7 +83,7 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
     },
   },
   edge: {
-    doors: ['index.ts', 'edge.ts', 'login/index.ts'],
+    doors: ['index.ts', 'edge.ts', 'login/index.ts', 'login/login-service.ts'],
     folders: {
       '.': ['message', 'response', 'contracts', 'stats'],
       message: ['errors.ts'],

@@ -20,7 +20,7 @@ import type { Observer } from './contracts/observe.ts'
 import { type EdgeRuntime, NO_CLUSTER_SERVICES, type RespondReadiness } from './contracts/runtime.ts'
 import { type EdgeFollower, edgeKinds } from './contracts/snapshot.ts'
 import { EMPTY_TABLE, type HttpHost } from './contracts/table.ts'
-import { TlsPolicies, type TlsPolicy } from './contracts/tls-policy.ts'
+import { TlsPolicies } from './contracts/tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from './contracts/tunnels.ts'
 import { BindingHandshake } from './kubernetes/binding-handshake.ts'
 import { createHttpListener } from './listeners/http.ts'
@@ -90,8 +90,8 @@ export interface EdgeDependencies {
   readonly observe?: Observer
   /** Signs visitors in; without it, login modules deny every request. */
   readonly logins?: Logins
-  /** The platform's own host that identity providers redirect to. */
-  readonly loginHost?: { readonly name: string; host(tlsPolicy: TlsPolicy): HttpHost }
+  /** The name of the platform's own host that identity providers redirect to. */
+  readonly loginHost?: string
   /** The platform's own hosts that serve the management API. */
   readonly apiHosts?: ReadonlyMap<string, ApiUpstream>
   /** The platform's own host at which Kubernetes clusters connect; without it, none can. */
@@ -292,11 +292,11 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
 function createPlatformHosts(
   runtime: EdgeRuntime,
   tlsPolicies: TlsPolicies,
-  { loginHost, apiHosts = new Map() }: Pick<EdgeDependencies, 'loginHost' | 'apiHosts'>,
+  { logins, loginHost, apiHosts = new Map() }: EdgeDependencies,
 ): Map<string, HttpHost> {
   const tlsPolicy = tlsPolicies.get({ http: true })
   const hosts = new Map<string, HttpHost>()
-  if (loginHost !== undefined) hosts.set(loginHost.name, loginHost.host(tlsPolicy))
+  if (logins !== undefined && loginHost !== undefined) hosts.set(loginHost, logins.host(tlsPolicy))
   for (const [name, api] of apiHosts) hosts.set(name, createApiHost(runtime, tlsPolicy, name, api))
   return hosts
 }

@@ -13,13 +13,7 @@ export { DesiredPorts } from './contracts/desired-ports.ts'
 export type { Observer } from './contracts/observe.ts'
 export { createServedCertificates } from './contracts/served-certificates.ts'
 export { createEdge, type Edge } from './edge.ts'
-export {
-  createLogins,
-  type FailedSignIn,
-  type LoginService,
-  type OauthEndpoints,
-  type Revocation,
-} from './login/index.ts'
+export { type FailedSignIn, LoginService, type OauthEndpoints, type Revocation } from './login/index.ts'
 export { RateLedger } from './policy/rates/rate-ledger.ts'
 export { OUTBOUND_CALL_LIMITS } from './services/outbound-calls.ts'
 export type { RateLease, RateLeaseRequest, TakeRateLease } from './services/rate-lease.ts'

@@ -7,7 +7,7 @@ import { inflateRawSync } from 'node:zlib'
 import { systemClock } from '../base/values/clock.ts'
 import { Secret } from '../base/values/secret.ts'
 import { createSelfSigned } from '../certs/index.ts'
-import { createLogins } from '../edge/login/index.ts'
+import { LoginService } from '../edge/login/index.ts'
 import type { TestRequest, TestResponse } from '../edge/testing/client.ts'
 import { type ClientAuthority, createClientAuthority } from '../edge/testing/client-certificates.ts'
 import { echo, HOST, type HttpsEdgeHarness, startHttpsEdge } from '../edge/testing/https-edge.ts'
@@ -239,7 +239,7 @@ for (const [domain, status] of [
 
 test('saml: an edge and an endpoint with the printed policy admit the same groups', async (t) => {
   const { formFor, protect } = await createSamlProvider()
-  const logins = createLogins({
+  const logins = new LoginService({
     outbound: { fetch: () => Promise.reject(new Error('nothing is fetched')) },
     clock: systemClock,
     key: new Secret(randomBytes(32)),
@@ -249,7 +249,7 @@ test('saml: an edge and an endpoint with the printed policy admit the same group
   })
   t.after(() => logins.close())
   const harness = await startHttpsEdge(t, upstream, {
-    dependencies: { logins, loginHost: { name: IDP, host: logins.host } },
+    dependencies: { logins, loginHost: IDP },
   })
   protect(harness.config, harness.routeId, { authorized_groups: ['staff'], allow_idp_initiated: false })
   await harness.config.waitUntilApplied()

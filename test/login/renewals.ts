@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { fetch as fetchPlain, Response } from 'undici'
 import { createOutbound } from '../../src/base/outbound/outbound.ts'
 import { Secret } from '../../src/base/values/secret.ts'
-import { createLogins, type LoginStore } from '../../src/edge/login/index.ts'
+import { LoginService, type LoginStore } from '../../src/edge/login/index.ts'
 import { sendHttps } from '../../src/edge/testing/client.ts'
 import { forgetfulLoginStore } from '../../src/edge/testing/login/login-store.ts'
 import { POLICY_HOST, startPolicyEndpoint } from '../../src/edge/testing/policy-endpoint.ts'
@@ -104,13 +104,13 @@ export async function startRenewals(
   })
 
   async function startProcess() {
-    const logins = createLogins({
+    const logins = new LoginService({
       ...{ outbound, clock, log, key, store },
       idpUrl: () => `https://${IDP}`,
       ...loginOptions,
     })
     t.after(() => logins.close())
-    const dependencies = { clock, logins, loginHost: { name: IDP, host: logins.host } }
+    const dependencies = { clock, logins, loginHost: IDP }
     const { tlsPort, ca } = await startPolicyEndpoint(t, policy, { dependencies })
     const fetch: TestPlatform['fetch'] = async (url, init = {}) => {
       const { hostname, host, pathname, search } = new URL(url)

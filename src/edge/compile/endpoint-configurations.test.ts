@@ -61,7 +61,9 @@ async function start(t: TestContext, listener = echo, dependencies: Partial<Edge
 }
 
 /** A login service that admits every visitor. */
-const signIn = { logins: { oauth: () => admit, oidc: () => admit, saml: () => admit } }
+const signIn = {
+  logins: { oauth: () => admit, oidc: () => admit, saml: () => admit, host: () => assert.fail() },
+}
 const admit = () => undefined
 const SIGN_IN_POLICY = JSON.stringify({
   on_http_request: [

@@ -17,7 +17,7 @@ import { forgetfulLoginStore } from '../testing/login/login-store.ts'
 import { respondWithToken, secondKey, startOpenidProvider } from '../testing/login/openid-provider.ts'
 import { createSamlProvider } from '../testing/login/saml-provider.ts'
 import type { FailureName } from './failures.ts'
-import { createLogins, type FailedSignIn } from './index.ts'
+import { type FailedSignIn, LoginService } from './index.ts'
 
 const OTHER = 'other.adit.localhost'
 const ROW =
@@ -36,7 +36,7 @@ async function start(t: TestContext) {
   const failed: FailedSignIn[] = []
   let owner = ''
   const used = new Set<string>()
-  const logins = createLogins({
+  const logins = new LoginService({
     outbound,
     clock: { now: () => Date.now() + time.ahead, monotonic: () => performance.now() },
     log: pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
@@ -52,8 +52,7 @@ async function start(t: TestContext) {
     await outbound.close()
     await logins.close()
   })
-  const loginHost = { name: IDP, host: logins.host }
-  const harness = await startHttpsEdge(t, echo, { dependencies: { logins, loginHost } })
+  const harness = await startHttpsEdge(t, echo, { dependencies: { logins, loginHost: IDP } })
   const { config, edgeId, routeId, sendRequest } = harness
   config.update(edgeId, { hostports: [`${HOST}:443`, `${OTHER}:443`] })
 

@@ -45,11 +45,6 @@ export interface ProviderResponse {
   readonly state: string
 }
 
-export interface BeginOptions {
-  /** The visitor wants to use another account than the one that the provider would take. */
-  readonly switchesAccount?: boolean
-}
-
 /** A sign-out that goes on at the provider. */
 export interface SignOut {
   /** The ID token of the session, where it is stored. */
@@ -68,8 +63,11 @@ export interface SignIn {
   describeProvider(): Promise<UserProfile['identity_provider']>
   /** Creates the content of `SignInMemory.memory`. */
   createMemory(): Record<string, string>
-  /** The URL of the provider's sign-in page. `state` returns with the visitor. */
-  begin(memory: SignInMemory, state: string, options?: BeginOptions): Promise<string>
+  /**
+   * The URL of the provider's sign-in page. `state` returns with the visitor, who may want to use another account than the
+   * one that the provider would take.
+   */
+  begin(memory: SignInMemory, state: string, switchesAccount?: boolean): Promise<string>
   /** Verifies a response and returns who signed in; throws `SignInError`. */
   complete(response: ProviderResponse, memory: SignInMemory): Promise<CompletedSignIn>
   /**

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { startHttp } from '../../../test/support/local-server.ts'
 import { Secret } from '../../base/values/secret.ts'
 import { ReservedDomain } from '../../resources/index.ts'
-import { createLogins } from '../login/index.ts'
+import { LoginService } from '../login/index.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttps, type TestResponse } from '../testing/client.ts'
 import { TestConfiguration } from '../testing/configuration.ts'
@@ -36,7 +36,7 @@ async function start(
   reserved: readonly (readonly [domain: string, accountId: string])[] = [['*.team.example', 'ac_test']],
 ) {
   const { issuer, observed, outbound } = await startOpenidProvider(t)
-  const logins = createLogins({
+  const logins = new LoginService({
     outbound,
     clock: { now: () => Date.now(), monotonic: () => performance.now() },
     key: new Secret(randomBytes(32)),
@@ -62,8 +62,7 @@ async function start(
     )
   }
   const { ca, lookup } = await createTestCertificates('adit.localhost', 'example')
-  const loginHost = { name: IDP, host: logins.host }
-  const dependencies = { certificates: lookup, logins, loginHost }
+  const dependencies = { certificates: lookup, logins, loginHost: IDP }
   const { edge, tlsPort } = await startEdge(t, tunnels, {}, dependencies)
   const configurations = reserved.map(([domain, accountId]) => {
     const configuration = new TestConfiguration(edge, accountId)

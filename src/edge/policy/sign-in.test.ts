@@ -6,7 +6,7 @@ import { inflateRawSync } from 'node:zlib'
 import { pino } from 'pino'
 import { silentLog } from '../../base/process/log.ts'
 import { Secret } from '../../base/values/secret.ts'
-import { createLogins, type LoginOptions } from '../login/index.ts'
+import { type LoginOptions, LoginService } from '../login/index.ts'
 import { sendHttps, type TestResponse } from '../testing/client.ts'
 import { forgetfulLoginStore } from '../testing/login/login-store.ts'
 import { startOpenidProvider } from '../testing/login/openid-provider.ts'
@@ -31,7 +31,7 @@ async function startEndpoint(
 ) {
   const time = { offset: 0 }
   const clock = { now: () => Date.now() + time.offset, monotonic: () => performance.now() + time.offset }
-  const logins = createLogins({
+  const logins = new LoginService({
     outbound,
     clock,
     log,
@@ -41,7 +41,7 @@ async function startEndpoint(
   })
   t.after(() => logins.close())
   const endpoint = await startPolicyEndpoint(t, JSON.stringify({ on_http_request: rules }), {
-    dependencies: { clock, log, logins, loginHost: { name: IDP, host: logins.host } },
+    dependencies: { clock, log, logins, loginHost: IDP },
   })
   const visit = (cookies: readonly string[], path = '/', version: HttpVersion = 'HTTP/1.1') =>
     endpoint.ask({ path, headers: { cookie: cookies.join('; ') } }, version)

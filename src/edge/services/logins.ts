@@ -1,6 +1,8 @@
 import type { Clock } from '../../base/values/clock.ts'
 import type { Oauth, Oidc, Saml, Settings } from '../../resources/index.ts'
 import type { RequestStep } from '../contracts/module.ts'
+import type { HttpHost } from '../contracts/table.ts'
+import type { TlsPolicy } from '../contracts/tls-policy.ts'
 
 /** What the login service needs of the context of a module or policy. */
 export interface LoginContext {
@@ -42,4 +44,6 @@ export interface Logins {
     context: LoginContext,
     serviceName?: string,
   ): RequestStep
+  /** The platform's own host that providers redirect visitors back to. */
+  host(tlsPolicy: TlsPolicy): HttpHost
 }

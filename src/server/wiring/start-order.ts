@@ -144,11 +144,11 @@ function edgeComponents(
 ): { table: Lifecycle[]; listeners: Lifecycle } {
   return {
     table: [
-      onStop(logins.close),
+      onStop(() => logins.close()),
       {
         start: () =>
           loginSync.start({
-            apply: logins.applyRevocations,
+            apply: (revocations) => logins.applyRevocations(revocations),
             publish: async (revocation) => cluster?.publishRevocation(revocation),
           }),
         stop: loginSync.stop,

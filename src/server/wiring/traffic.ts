@@ -16,10 +16,9 @@ import {
   type CountUpdate,
   combineObservers,
   createEdge,
-  createLogins,
   createServedCertificates,
   type Edge,
-  type LoginService,
+  LoginService,
   type OauthEndpoints,
   OUTBOUND_CALL_LIMITS,
   type Revocation,
@@ -120,7 +119,7 @@ async function wireEdge(
     jobs: hasRole('jobs'),
   })
   const ipData = followIpData(openIpDataFiles(store), logOf('edge'))
-  const logins = createLogins({
+  const logins = new LoginService({
     outbound,
     clock,
     log: logOf('edge'),
@@ -151,7 +150,7 @@ async function wireEdge(
     outbound,
     policyOutbound,
     ipData,
-    loginHost: { name: addresses.idpHost, host: logins.host },
+    loginHost: addresses.idpHost,
     bindingIngress: { host: addresses.bindingIngressHost, compileSelectors: compileTunnelSelectors },
     windows,
     apiHosts: apiHosts(foundation),

@@ -98,7 +98,7 @@ function createMethods(
     countries: edge.traffic.countries,
     countsOf: (accountId, edgeId) => edge.scopes.countsOf(accountId, edgeId),
     brokenIn: (accountId, edgeId) => edge.scopes.brokenIn(accountId, edgeId),
-    failedSignIns: logins.failuresOf,
+    failedSignIns: (accountId) => logins.failuresOf(accountId),
     takeOver: () => listeners.takeOver(),
     async completeUpgrade() {
       predecessor?.end()

@@ -12,7 +12,7 @@ import { startEdge } from '../../testing/edge.ts'
 import { echo } from '../../testing/https-edge.ts'
 import { forgetfulLoginStore } from '../../testing/login/login-store.ts'
 import { createLocalTunnel, TestTunnels } from '../../testing/tunnels.ts'
-import { createLogins } from '../index.ts'
+import { LoginService } from '../index.ts'
 
 const HOST = 'app.adit.localhost'
 const IDP = 'idp.adit.localhost'
@@ -41,7 +41,7 @@ interface ConnectOptions {
 async function start(t: TestContext, first: ConnectOptions = {}) {
   const upstream = await startHttp(t, echo)
   const tunnels = new TestTunnels()
-  const logins = createLogins({
+  const logins = new LoginService({
     outbound: {
       fetch: async (url) =>
         String(url).includes('token')
@@ -54,8 +54,12 @@ async function start(t: TestContext, first: ConnectOptions = {}) {
     store: forgetfulLoginStore,
   })
   const { ca, lookup } = await createTestCertificates('adit.localhost')
-  const loginHost = { name: IDP, host: logins.host }
-  const { edge, tlsPort, port } = await startEdge(t, tunnels, {}, { certificates: lookup, logins, loginHost })
+  const { edge, tlsPort, port } = await startEdge(
+    t,
+    tunnels,
+    {},
+    { certificates: lookup, logins, loginHost: IDP },
+  )
   const config = new TestConfiguration(edge, 'ac_one')
   const ask = (path: string, cookies: readonly string[] = [], host = HOST) =>
     sendHttps(tlsPort, ca, { host, path, headers: { cookie: cookies.join('; ') } })

@@ -255,8 +255,7 @@ export class GuardSessions {
 
   /** Revokes a session on all nodes. */
   async revoke(session: Session): Promise<void> {
-    const { clock, revocations, store } = this.#options
-    await revokeEverywhere({ store, revocations, now: clock.now() }, this.#toRevocation(session))
+    await revokeEverywhere(this.#options, this.#toRevocation(session))
   }
 
   /** Ends a session that the provider has ended; without the database at least on this node. */

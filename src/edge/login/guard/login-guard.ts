@@ -25,60 +25,98 @@ import { GuardSessions, type RequestSession } from './guard-sessions.ts'
 /** Sec-Fetch-Dest values of page loads. Scripts and images cannot sign in, and each attempt would leave a cookie. */
 const PAGE_DESTINATIONS = new Set(['document', 'frame', 'iframe', 'embed', 'object'])
 
-/** The login step of one route or endpoint. */
-export interface LoginGuard {
+/** The login step of one route or endpoint: it admits signed-in visitors and redirects the others to the provider. */
+export class LoginGuard<S extends SignIn = SignIn> {
   readonly scopeId: string
   readonly version: string
-  readonly signIn: SignIn
+  readonly signIn: S
   readonly failures: ScopeFailures
+  readonly #options: GuardOptions
+  readonly #cookies: GuardCookies
+  readonly #sessions: GuardSessions
+
+  constructor(options: GuardOptions & { readonly signIn: S }) {
+    const { scopeId, version, settings, signIn, shared, failures, seal, liveSessions } = options
+    this.scopeId = scopeId
+    this.version = version
+    this.signIn = signIn
+    this.failures = failures
+    this.#options = options
+    this.#cookies = new GuardCookies({ prefix: settings.cookie_prefix, scopeId, shared, seal })
+    this.#sessions = new GuardSessions(options, this.#cookies)
+    liveSessions.setVersion(this.#sessions.scope.scopeId, this.#sessions.scope.version)
+  }
+
   /** What of the tokens of the provider is stored; undefined when nothing is. */
-  selectTokens(grant: TokenGrant): StoredTokens | undefined
-  readonly step: RequestStep
-}
+  selectTokens(grant: TokenGrant): StoredTokens | undefined {
+    return this.#sessions.selectTokens(grant)
+  }
 
-/** Creates a guard: it admits signed-in visitors and redirects the others to the provider. */
-export function createLoginGuard(options: GuardOptions): LoginGuard {
-  const { seal, tickets, replayGuard, store, liveSessions, clock } = options
-  const { scopeId, version, settings, signIn, shared, failures } = options
-  const guardCookies = new GuardCookies({ prefix: settings.cookie_prefix, scopeId, shared, seal })
-  const sessions = new GuardSessions(options, guardCookies)
-  liveSessions.setVersion(sessions.scope.scopeId, sessions.scope.version)
-
-  /**
-   * Whether an id is used for the first time. Writes to the shared store, so only after the provider has verified the
-   * visitor: otherwise anyone could cause writes.
-   */
-  const consume = (id: string, ttlMs: number) =>
-    consumeOnce({ replayGuard, store, now: clock.now() }, id, ttlMs)
+  readonly step: RequestStep = (exchange) => {
+    const { method, host, target } = exchange.head
+    const { shared, settings } = this.#options
+    // A browser would not take the cookie, or would send it to hosts of another account.
+    if (shared !== undefined && !(isWithin(host, shared.domain) && shared.isOwned()))
+      throw edgeError('cookie_domain_invalid', shared.domain)
+    const ownTarget = readSignInTarget(target)
+    if (ownTarget === 'callback') return this.#redeemTicket(exchange)
+    if (ownTarget === 'logout') return this.#logout(exchange)
+    if (ownTarget === 'switch') return this.#switchAccount(exchange)
+    const cookies = new Cookies(exchange)
+    if (method === 'OPTIONS' && settings.options_passthrough) {
+      cookies.hide(this.#cookies.isOwn)
+      return undefined
+    }
+    const start = (follows: SessionEnd | undefined) => {
+      const returnTo = sanitizeReturnPath(target)
+      return this.#beginSignIn(exchange, returnTo, { follows }).catch(this.#reject(exchange, returnTo))
+    }
+    const found = this.#sessions.find(exchange, cookies)
+    if (found === undefined) return start(undefined)
+    const restart = () => start(this.#sessions.findEnd(found.session))
+    if (!this.#sessions.isAlive(found.session)) return restart()
+    const request = this.#sessions.resolve(found, cookies)
+    const renewal = this.#sessions.renew(request)
+    if (renewal === undefined)
+      return this.#sessions.isOverdue(request) ? restart() : this.#admitRequest(exchange, cookies, request)
+    return renewal.then(() => {
+      const renewed = this.#sessions.resolve(found, cookies)
+      return this.#sessions.isAlive(found.session) && !this.#sessions.isOverdue(renewed)
+        ? this.#admitRequest(exchange, cookies, renewed)
+        : restart()
+    })
+  }
 
   /** Shows the visitor of a page why the sign-in failed, and its owner more. */
-  function reject(exchange: Exchange, returnTo: string): (error: unknown) => never {
+  #reject(exchange: Exchange, returnTo: string): (error: unknown) => never {
     return (error) => {
       if (!(error instanceof SignInError)) throw error
-      const page = describePage(exchange, returnTo)
-      failures.add(error, signIn.provider, page.place)
+      const page = this.#describePage(exchange, returnTo)
+      this.failures.add(error, this.signIn.provider, page.place)
       throw toEdgeError(error, page)
     }
   }
 
-  function describePage(exchange: Exchange, returnTo: string): SignInPage {
+  #describePage(exchange: Exchange, returnTo: string): SignInPage {
     const origin = requestOrigin(exchange)
     const switchUrl = toLocation(origin, switchTarget(selectCallbackPath(exchange), returnTo))
     return { place: describePlace(exchange, origin), url: toLocation(origin, returnTo), switchUrl }
   }
 
-  function admitRequest(exchange: Exchange, cookies: Cookies, request: RequestSession): undefined {
+  #admitRequest(exchange: Exchange, cookies: Cookies, request: RequestSession): undefined {
+    const { clock, liveSessions, settings } = this.#options
     const { cachedSession, tokens } = request
     const { session, fields: identityFields } = cachedSession
     const nowSeconds = Math.floor(clock.now() / 1000)
-    sessions.reportActivity(cachedSession, nowSeconds)
-    if (request.areTokensRenewed) addToResponse(exchange, sessions.formatTokens(exchange, session, tokens))
-    cookies.hide(guardCookies.isOwn)
+    this.#sessions.reportActivity(cachedSession, nowSeconds)
+    if (request.areTokensRenewed)
+      addToResponse(exchange, this.#sessions.formatTokens(exchange, session, tokens))
+    cookies.hide(this.#cookies.isOwn)
     for (const field of identityFields) exchange.fields.append(field)
     exchange.identity = session.identity
     exchange.visitorSession = {
-      ...sessions.describe(session, tokens, nowSeconds),
-      deny: () => denyByRule(exchange, session),
+      ...this.#sessions.describe(session, tokens, nowSeconds),
+      deny: () => this.#denyByRule(exchange, session),
     }
     exchange.annotate('oauth.decision', 'allow')
     exchange.annotate('oauth.user.id', session.identity.id)
@@ -88,91 +126,99 @@ export function createLoginGuard(options: GuardOptions): LoginGuard {
       liveSessions.watch(
         exchange,
         { ...session, seen: nowSeconds },
-        (seen) => sessions.isAlive({ ...session, seen }) && sessions.isFresh(session),
+        (seen) => this.#sessions.isAlive({ ...session, seen }) && this.#sessions.isFresh(session),
       )
     // RFC 6455 section 4.2.2: the response that accepts a WebSocket may set cookies too.
     if (request.isSessionRenewed)
-      addToResponse(exchange, sessions.formatSession(exchange, { ...session, seen: nowSeconds }))
+      addToResponse(exchange, this.#sessions.formatSession(exchange, { ...session, seen: nowSeconds }))
     else if (settings.inactivity_timeout > 0 && nowSeconds > session.seen)
-      addToResponse(exchange, sessions.formatActivity(exchange, { ...session, seen: nowSeconds }))
+      addToResponse(exchange, this.#sessions.formatActivity(exchange, { ...session, seen: nowSeconds }))
     return undefined
   }
 
   /** The error of a visitor whom a rule behind this guard does not let in. */
-  function denyByRule(exchange: Exchange, { identity }: Session): EdgeError {
+  #denyByRule(exchange: Exchange, { identity }: Session): EdgeError {
     const error = new SignInError('rule_denied', { person: labelOf(identity) })
-    return toEdgeError(error, describePage(exchange, sanitizeReturnPath(exchange.head.target)))
+    return toEdgeError(error, this.#describePage(exchange, sanitizeReturnPath(exchange.head.target)))
   }
 
   /** `returnTo`: where the visitor wants to go. */
-  async function beginSignIn(
+  async #beginSignIn(
     exchange: Exchange,
     returnTo: string,
-    { follows, switchesAccount = false }: { follows?: SessionEnd | undefined; switchesAccount?: boolean },
+    { follows, switchesAccount }: { follows?: SessionEnd | undefined; switchesAccount?: boolean },
   ): Promise<EdgeResponse> {
+    const { tickets, clock, providerTimeoutMs } = this.#options
     exchange.annotate('oauth.decision', 'block')
-    exchange.annotate('oauth.app_client_id', signIn.label)
+    exchange.annotate('oauth.app_client_id', this.signIn.label)
     if (!isPageLoad(exchange)) throw edgeError('login_required')
     const signInId = randomBytes(16).toString('base64url')
     const path = selectCallbackPath(exchange)
     const secret = randomBytes(16).toString('base64url')
     const state: SignInState = {
-      scopeId,
-      version,
+      scopeId: this.scopeId,
+      version: this.version,
       origin: requireOwnOrigin(exchange),
       path,
       signInId,
       browser: digestSecret(secret),
       at: clock.now(),
-      memory: signIn.createMemory(),
+      memory: this.signIn.createMemory(),
       returnTo,
     }
-    const beginning = signIn.begin(state, tickets.sealState(state), { switchesAccount })
-    const url = await withTimeout(beginning, options.providerTimeoutMs)
+    const beginning = this.signIn.begin(state, tickets.sealState(state), switchesAccount)
+    const url = await withTimeout(beginning, providerTimeoutMs)
     const pending: PendingSignIn = { signInId, returnTo, ...(follows !== undefined && { follows }) }
     // The visitor returns with new tokens, for which the request needs room.
-    const expiredTokens = guardCookies.expireTokens(exchange)
-    return redirect(302, url, guardCookies.formatPending(exchange, pending, { path, secret }) + expiredTokens)
+    const expiredTokens = this.#cookies.expireTokens(exchange)
+    return redirect(
+      302,
+      url,
+      this.#cookies.formatPending(exchange, pending, { path, secret }) + expiredTokens,
+    )
   }
 
   /** What the browser remembers. Throws unless the ticket is redeemed in the browser that started the sign-in. */
-  function requirePending(
+  #requirePending(
     exchange: Exchange,
     { signInId, browser, returnTo }: Ticket,
   ): Pick<PendingSignIn, 'returnTo' | 'follows'> {
     if (signInId === '') return { returnTo }
-    const { secret, pending } = guardCookies.readPending(exchange, signInId)
+    const { secret, pending } = this.#cookies.readPending(exchange, signInId)
     if (secret === undefined || digestSecret(secret) !== browser || pending?.signInId !== signInId)
       throw new SignInError('other_browser')
     return pending
   }
 
   /** Redeems a ticket of the login host. Codes and assertions of providers are redeemed there, never here. */
-  async function redeemTicket(exchange: Exchange): Promise<EdgeResponse> {
+  async #redeemTicket(exchange: Exchange): Promise<EdgeResponse> {
+    const { tickets, providerTimeoutMs } = this.#options
     const ticket = tickets.openTicket(parseQuery(exchange))
-    if (ticket === undefined) return reject(exchange, '/')(new SignInError('expired'))
+    if (ticket === undefined) return this.#reject(exchange, '/')(new SignInError('expired'))
     const { id, signInId } = ticket
     const origin = requestOrigin(exchange)
-    if (ticket.scopeId !== scopeId || ticket.origin !== origin)
-      return reject(exchange, '/')(new SignInError('other_page'))
-    const fail = reject(exchange, ticket.returnTo)
-    if (ticket.version !== version) return fail(new SignInError('settings_changed'))
+    if (ticket.scopeId !== this.scopeId || ticket.origin !== origin)
+      return this.#reject(exchange, '/')(new SignInError('other_page'))
+    const fail = this.#reject(exchange, ticket.returnTo)
+    if (ticket.version !== this.version) return fail(new SignInError('settings_changed'))
     // Opened again by the back button: whoever is signed in sees what they came for.
     const resume = () => redirect(303, toLocation(origin, ticket.returnTo))
     if (tickets.isExpired(ticket)) {
       // One that was never used would fail the next time too, if a clock is wrong.
-      const isUsed = guardCookies.readPending(exchange, signInId).pending === undefined
+      const isUsed = this.#cookies.readPending(exchange, signInId).pending === undefined
       return isUsed ? resume() : fail(new SignInError('expired'))
     }
-    // Consumed first, so that a ticket leaked to another browser cannot be redeemed by the original one either.
+    // Consumed first, so that a ticket leaked to another browser cannot be redeemed by the original one either. This writes
+    // to the shared store, so only after the provider has verified the visitor: otherwise anyone could cause writes.
     const ttlMs = MAX_STATE_SECONDS * 1000 + 120_000
-    if (!(await consume(signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`, ttlMs))) return resume()
+    const usedId = signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`
+    if (!(await consumeOnce(this.#options, usedId, ttlMs))) return resume()
     try {
-      const { returnTo, follows } = requirePending(exchange, ticket)
-      const provider = await withTimeout(signIn.describeProvider(), options.providerTimeoutMs)
-      const cookies = sessions.start(exchange, ticket, { provider, origin, follows })
+      const { returnTo, follows } = this.#requirePending(exchange, ticket)
+      const provider = await withTimeout(this.signIn.describeProvider(), providerTimeoutMs)
+      const cookies = this.#sessions.start(exchange, ticket, { provider, origin, follows })
       const expired =
-        signInId === '' ? '' : guardCookies.expirePending(exchange, signInId, requestPath(exchange))
+        signInId === '' ? '' : this.#cookies.expirePending(exchange, signInId, requestPath(exchange))
       return redirect(303, toLocation(origin, returnTo), cookies + expired)
     } catch (error) {
       return fail(error)
@@ -180,28 +226,30 @@ export function createLoginGuard(options: GuardOptions): LoginGuard {
   }
 
   /** Where the visitor goes on to sign out at the provider, which leads back here. */
-  async function providerLogoutUrl(
+  async #providerLogoutUrl(
     exchange: Exchange,
     found: CachedSession,
     cookies: Cookies,
   ): Promise<string | undefined> {
+    const { tickets, providerTimeoutMs } = this.#options
+    const { scopeId } = this
     const [origin, path] = [requestOrigin(exchange), selectCallbackPath(exchange)]
     const signOut = {
-      idToken: sessions.logoutHint(found, cookies),
+      idToken: this.#sessions.logoutHint(found, cookies),
       state: tickets.sealSignOut({ scopeId, origin, path }),
     }
-    const url = signIn.logoutUrl?.(found.session.identity, signOut) ?? Promise.resolve(undefined)
-    return withTimeout(url, options.providerTimeoutMs).catch(() => undefined)
+    const url = this.signIn.logoutUrl?.(found.session.identity, signOut) ?? Promise.resolve(undefined)
+    return withTimeout(url, providerTimeoutMs).catch(() => undefined)
   }
 
-  async function logout(exchange: Exchange): Promise<EdgeResponse> {
+  async #logout(exchange: Exchange): Promise<EdgeResponse> {
     const cookies = new Cookies(exchange)
-    const found = sessions.find(exchange, cookies)
-    const live = found !== undefined && sessions.isAlive(found.session) ? found : undefined
-    const expiredCookies = guardCookies.expireSession(exchange)
-    if (live !== undefined) await sessions.revoke(live.session)
+    const found = this.#sessions.find(exchange, cookies)
+    const live = found !== undefined && this.#sessions.isAlive(found.session) ? found : undefined
+    const expiredCookies = this.#cookies.expireSession(exchange)
+    if (live !== undefined) await this.#sessions.revoke(live.session)
     // The local session has ended even when the provider cannot be reached.
-    const providerUrl = live && (await providerLogoutUrl(exchange, live, cookies))
+    const providerUrl = live && (await this.#providerLogoutUrl(exchange, live, cookies))
     if (providerUrl !== undefined) return redirect(303, providerUrl, expiredCookies)
     return {
       status: 200,
@@ -211,56 +259,14 @@ export function createLoginGuard(options: GuardOptions): LoginGuard {
   }
 
   /** Ends the session of the visitor, who signs in as somebody else. */
-  async function switchAccount(exchange: Exchange): Promise<EdgeResponse> {
+  async #switchAccount(exchange: Exchange): Promise<EdgeResponse> {
     const returnTo = sanitizeReturnPath(parseQuery(exchange).get('return') ?? '/')
-    const session = sessions.find(exchange, new Cookies(exchange))?.session
-    const response = await beginSignIn(exchange, returnTo, { switchesAccount: true }).catch(
-      reject(exchange, returnTo),
+    const session = this.#sessions.find(exchange, new Cookies(exchange))?.session
+    const response = await this.#beginSignIn(exchange, returnTo, { switchesAccount: true }).catch(
+      this.#reject(exchange, returnTo),
     )
-    if (session !== undefined && sessions.isAlive(session)) await sessions.revoke(session)
-    return { ...response, fields: response.fields + guardCookies.expireSession(exchange) }
-  }
-
-  const step: RequestStep = (exchange) => {
-    const { method, host, target } = exchange.head
-    // A browser would not take the cookie, or would send it to hosts of another account.
-    if (shared !== undefined && !(isWithin(host, shared.domain) && shared.isOwned()))
-      throw edgeError('cookie_domain_invalid', shared.domain)
-    const ownTarget = readSignInTarget(target)
-    if (ownTarget === 'callback') return redeemTicket(exchange)
-    if (ownTarget === 'logout') return logout(exchange)
-    if (ownTarget === 'switch') return switchAccount(exchange)
-    const cookies = new Cookies(exchange)
-    if (method === 'OPTIONS' && settings.options_passthrough) {
-      cookies.hide(guardCookies.isOwn)
-      return undefined
-    }
-    const start = (follows: SessionEnd | undefined) => {
-      const returnTo = sanitizeReturnPath(target)
-      return beginSignIn(exchange, returnTo, { follows }).catch(reject(exchange, returnTo))
-    }
-    const found = sessions.find(exchange, cookies)
-    if (found === undefined) return start(undefined)
-    const restart = () => start(sessions.findEnd(found.session))
-    if (!sessions.isAlive(found.session)) return restart()
-    const request = sessions.resolve(found, cookies)
-    const renewal = sessions.renew(request)
-    if (renewal === undefined)
-      return sessions.isOverdue(request) ? restart() : admitRequest(exchange, cookies, request)
-    return renewal.then(() => {
-      const renewed = sessions.resolve(found, cookies)
-      return sessions.isAlive(found.session) && !sessions.isOverdue(renewed)
-        ? admitRequest(exchange, cookies, renewed)
-        : restart()
-    })
-  }
-  return {
-    scopeId,
-    version,
-    signIn,
-    failures,
-    selectTokens: (grant) => sessions.selectTokens(grant),
-    step,
+    if (session !== undefined && this.#sessions.isAlive(session)) await this.#sessions.revoke(session)
+    return { ...response, fields: response.fields + this.#cookies.expireSession(exchange) }
   }
 }
 

@@ -15,7 +15,7 @@ import { isProviderCallback } from '../callback-paths.ts'
 import { type FailurePlace, toEdgeError } from '../provider/failure-log.ts'
 import { withTimeout } from '../provider/provider-fetch.ts'
 import { toLocation } from '../return-to.ts'
-import type { SamlServiceProvider } from '../saml/saml.ts'
+import { SamlServiceProvider } from '../saml/saml.ts'
 import type { ReplayGuard } from '../sessions/replay-guard.ts'
 import { describePlace } from '../sessions/session-details.ts'
 import {
@@ -25,7 +25,7 @@ import {
   type SignOutState,
   type Tickets,
 } from '../sessions/tickets.ts'
-import { SignInError } from '../sign-in.ts'
+import { type SignIn, SignInError } from '../sign-in.ts'
 import type { CallbackLimit } from './callback-limit.ts'
 import type { LoginGuard } from './login-guard.ts'
 
@@ -38,64 +38,86 @@ const BACKCHANNEL_LOGOUT_PATH = /^\/oidc\/backchannel-logout\/([^/]+)$/
 /** The same. */
 const SAML_PATH = /^\/saml\/([^/]+)(\/acs|\/slo)?$/
 
+interface LoginHostOptions {
+  readonly tickets: Tickets
+  readonly replayGuard: ReplayGuard
+  /** The guard of a route's step. */
+  readonly guards: Pick<WeakMap<RequestStep, LoginGuard>, 'get'>
+  readonly limit: CallbackLimit
+  /** How long a visitor waits for the provider. */
+  readonly providerTimeoutMs: number
+}
+
 /**
  * The host that providers redirect visitors back to. It redeems their responses with the module that the sealed state
  * names, as currently configured, and sends the result to the route as a ticket.
  */
-export function createLoginHost(options: {
-  tlsPolicy: TlsPolicy
-  tickets: Tickets
-  replayGuard: ReplayGuard
-  /** The guard of a route's step. */
-  guards: Pick<WeakMap<RequestStep, LoginGuard>, 'get'>
-  /** The SAML service provider of a route's step. */
-  samlProviders: Pick<WeakMap<RequestStep, SamlServiceProvider>, 'get'>
-  limit: CallbackLimit
-  /** How long a visitor waits for the provider. */
-  providerTimeoutMs: number
-}): HttpHost {
-  const { tickets, replayGuard, guards, samlProviders, limit, providerTimeoutMs } = options
-  const route: HttpRoute = {
+export class LoginHost implements HttpHost {
+  readonly kind = 'http'
+  readonly id = 'login'
+  readonly accountId = ''
+  readonly traffic = createAccountTraffic()
+  readonly redirectToHttps = false
+  readonly tlsPolicy: TlsPolicy
+  readonly #options: LoginHostOptions
+  readonly #route: HttpRoute = {
     id: 'login',
     connectionSteps: undefined,
-    steps: [(exchange) => handle(exchange).catch(rejectUnknown)],
+    steps: [(exchange) => this.#handle(exchange).catch(rejectUnknown)],
     backend: () => undefined,
     counters: createCounters(),
   }
 
-  async function handle(exchange: Exchange): Promise<EdgeResponse> {
-    const { method, target } = exchange.head
-    const { remoteAddress } = exchange.connection
-    const url = URL.parse(target, 'https://host')
+  constructor(tlsPolicy: TlsPolicy, options: LoginHostOptions) {
+    this.tlsPolicy = tlsPolicy
+    this.#options = options
+  }
+
+  routeFor(): HttpRoute {
+    return this.#route
+  }
+
+  async #handle(exchange: Exchange): Promise<EdgeResponse> {
+    const url = URL.parse(exchange.head.target, 'https://host')
     if (url === null) throw edgeError('endpoint_not_found', exchange.head.host)
-    if (isProviderCallback(url.pathname)) {
-      if (method !== 'GET') throw edgeError('method_refused', method)
-      const signOut = tickets.openSignOut(url.searchParams.get('state') ?? '')
-      if (signOut !== undefined) return redirect(303, signedOutUrl(exchange.runtime, signOut))
-      return redirect(303, await redeemCode(exchange.runtime, url))
-    }
+    if (isProviderCallback(url.pathname)) return this.#answerCallback(exchange, url)
     const [, page] = BACKCHANNEL_LOGOUT_PATH.exec(url.pathname) ?? []
-    if (page !== undefined) return endSessions(exchange, page)
+    if (page !== undefined) return this.#endSessions(exchange, page)
     const [, name, endpoint] = SAML_PATH.exec(url.pathname) ?? []
-    const service = name === undefined ? undefined : findSamlService(exchange.runtime, name)
-    if (service === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
-    const { samlProvider } = service
+    const found = name === undefined ? undefined : this.#findSamlGuard(exchange.runtime, name)
+    if (found === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
+    return this.#answerSaml(exchange, found, { endpoint, search: url.search })
+  }
+
+  /** A visitor returns from an OAuth or OpenID provider. */
+  async #answerCallback({ head, runtime }: Exchange, url: URL): Promise<EdgeResponse> {
+    if (head.method !== 'GET') throw edgeError('method_refused', head.method)
+    const signOut = this.#options.tickets.openSignOut(url.searchParams.get('state') ?? '')
+    const location =
+      signOut === undefined ? await this.#redeemCode(runtime, url) : this.#signedOutUrl(runtime, signOut)
+    return redirect(303, location)
+  }
+
+  /** A URL of a SAML service provider: its metadata, or one of the endpoints that the metadata names. */
+  async #answerSaml(exchange: Exchange, found: SamlGuard, { endpoint, search }: SamlUrl) {
+    const { limit } = this.#options
+    const { method } = exchange.head
+    const { remoteAddress } = exchange.connection
+    const { signIn } = found.guard
     if (endpoint === undefined && method === 'GET')
       return {
         status: 200,
         fields: 'Content-Type: application/samlmetadata+xml\r\n',
-        body: Buffer.from(await samlProvider.metadata()),
+        body: Buffer.from(await signIn.metadata()),
       }
     if (endpoint === '/acs' && method === 'POST')
       return limit(remoteAddress, async () =>
-        redirect(303, await consumeResponse(exchange.runtime, service, await readForm(exchange))),
+        redirect(303, await this.#consumeResponse(exchange.runtime, found, await readForm(exchange))),
       )
     if (endpoint === '/slo' && (method === 'GET' || method === 'POST')) {
       const location = await limit(remoteAddress, async () =>
-        method === 'GET'
-          ? samlProvider.logoutQuery(url.search.slice(1))
-          : samlProvider.logoutForm(await readForm(exchange)),
-      ).catch(recordFor(service))
+        method === 'GET' ? signIn.logoutQuery(search.slice(1)) : signIn.logoutForm(await readForm(exchange)),
+      ).catch(recordFor(found))
       if (location !== undefined) return redirect(303, location)
       return {
         status: 200,
@@ -107,40 +129,47 @@ export function createLoginHost(options: {
   }
 
   /** Redeems an authorization code; returns where the visitor goes on. */
-  function redeemCode(runtime: EdgeRuntime, { pathname: path, searchParams: query }: URL): Promise<string> {
+  #redeemCode(runtime: EdgeRuntime, { pathname: path, searchParams: query }: URL): Promise<string> {
+    const { tickets, replayGuard, providerTimeoutMs } = this.#options
     // RFC 6749 section 3.1: parameters must not repeat, because two parsers might pick different ones.
     if (new Set(query.keys()).size !== query.size) throw new SignInError('response_invalid')
     const sealedState = query.get('state') ?? ''
     const state = tickets.openState(sealedState)
     if (state === undefined) throw new SignInError('not_started_here')
-    return goOn(runtime, state, async ({ signIn, selectTokens }) => {
+    return this.#goOn(runtime, state, async (guard) => {
       if (!replayGuard.consume(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
         throw new SignInError('completed')
       // With the client, PKCE verifier and nonce of the module that started the sign-in, so that a code and a state that
       // do not belong together fail.
-      const completing = signIn.complete({ path, query, state: sealedState }, state)
+      const completing = guard.signIn.complete({ path, query, state: sealedState }, state)
       const { grant, identity } = await withTimeout(completing, providerTimeoutMs)
-      const tokens = selectTokens(grant)
+      const tokens = guard.selectTokens(grant)
       return tickets.ticketUrl(state, identity, { returnTo: state.returnTo ?? '', ...(tokens && { tokens }) })
     })
   }
 
   /** Where a visitor goes on who has signed out at the provider: the page that says so. */
-  function signedOutUrl(runtime: EdgeRuntime, state: SignOutState): string {
+  #signedOutUrl(runtime: EdgeRuntime, state: SignOutState): string {
     const { origin, path, scopeId } = state
-    if (findGuard(runtime, state)?.guard.scopeId !== scopeId) throw new SignInError('settings_changed')
+    if (this.#findGuard(runtime, state)?.guard.scopeId !== scopeId) throw new SignInError('settings_changed')
     return toLocation(origin, logoutTarget(path))
   }
 
   /** Ends the sessions that a logout token names: OpenID Connect Back-Channel Logout 1.0 section 2.8. */
-  async function endSessions(exchange: Exchange, page: string): Promise<EdgeResponse> {
-    const found = findGuardNamed(exchange.runtime, page, ({ signIn }) => signIn.endSessions !== undefined)
+  async #endSessions(exchange: Exchange, page: string): Promise<EdgeResponse> {
+    const found = this.#findGuardNamed(
+      exchange.runtime,
+      page,
+      ({ signIn }) => signIn.endSessions !== undefined,
+    )
     if (found === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
     if (exchange.head.method !== 'POST') throw edgeError('method_refused', exchange.head.method)
     try {
-      await limit(exchange.connection.remoteAddress, async () =>
-        found.guard.signIn.endSessions!(await readLogoutToken(exchange)),
-      ).catch(recordFor(found))
+      await this.#options
+        .limit(exchange.connection.remoteAddress, async () =>
+          found.guard.signIn.endSessions!(await readLogoutToken(exchange)),
+        )
+        .catch(recordFor(found))
       return backchannelResponse(200, '')
     } catch (error) {
       if (!(error instanceof SignInError) || error.failure !== 'logout_invalid') throw error
@@ -149,25 +178,22 @@ export function createLoginHost(options: {
   }
 
   /** Consumes a SAML response; returns where the visitor goes on. */
-  function consumeResponse(
-    runtime: EdgeRuntime,
-    service: SamlService,
-    form: URLSearchParams,
-  ): Promise<string> {
-    const { samlProvider } = service
-    const { scopeId, version } = samlProvider
-    const state = tickets.openState(samlProvider.readRelayState(form))
+  #consumeResponse(runtime: EdgeRuntime, found: SamlGuard, form: URLSearchParams): Promise<string> {
+    const { signIn } = found.guard
+    const { scopeId, version } = signIn
+    const state = this.#options.tickets.openState(signIn.readRelayState(form))
     // Compared by what they are: endpoints that share an address have a guard each.
     const isServedBy = (guard: LoginGuard | undefined) =>
       guard?.scopeId === scopeId && guard.version === version
     if (state === undefined) {
-      const serves = (origin: string, path: string) => isServedBy(findGuard(runtime, { origin, path })?.guard)
-      return samlProvider.consumeUnsolicited(form, serves).catch(recordFor(service))
+      const serves = (origin: string, path: string) =>
+        isServedBy(this.#findGuard(runtime, { origin, path })?.guard)
+      return signIn.consumeUnsolicited(form, serves).catch(recordFor(found))
     }
     if (state.scopeId !== scopeId) throw new SignInError('other_page')
-    return goOn(runtime, state, (guard) => {
+    return this.#goOn(runtime, state, (guard) => {
       if (!isServedBy(guard)) throw new SignInError('settings_changed')
-      return samlProvider.consumeResponse(form, state)
+      return signIn.consumeResponse(form, state)
     })
   }
 
@@ -175,18 +201,18 @@ export function createLoginHost(options: {
    * Goes on with a sign-in at the guard that currently serves its page. A sign-in that was completed or took too long leads
    * back to the page, which knows who is signed in.
    */
-  async function goOn(
+  async #goOn(
     runtime: EdgeRuntime,
     state: SignInState,
     complete: (guard: LoginGuard) => Promise<string>,
   ): Promise<string> {
     const { origin, path, returnTo = '/' } = state
-    const found = findGuard(runtime, state)
+    const found = this.#findGuard(runtime, state)
     if (found === undefined || found.guard.scopeId !== state.scopeId)
       throw new SignInError('settings_changed')
     const { guard, place } = found
     const url = toLocation(origin, returnTo)
-    if (tickets.isExpired(state)) return url
+    if (this.#options.tickets.isExpired(state)) return url
     try {
       if (guard.version !== state.version) throw new SignInError('settings_changed')
       return await complete(guard)
@@ -198,68 +224,68 @@ export function createLoginHost(options: {
     }
   }
 
-  /** The SAML service provider of a route or endpoint in the current routing table. */
-  function findSamlService(runtime: EdgeRuntime, name: string): SamlService | undefined {
-    const found = findGuardNamed(runtime, name, ({ step }) => samlProviders.get(step)?.name === name)
-    return found && { ...found, samlProvider: samlProviders.get(found.guard.step)! }
+  /** The SAML service provider of a route or endpoint in the current routing table, with its guard. */
+  #findSamlGuard(runtime: EdgeRuntime, name: string): SamlGuard | undefined {
+    const isWanted = ({ signIn }: LoginGuard) => signIn instanceof SamlServiceProvider && signIn.name === name
+    return this.#findGuardNamed(runtime, name, isWanted) as SamlGuard | undefined
   }
 
   /** The guard of a route with this id, or of an endpoint with this host. */
-  function findGuardNamed(
+  #findGuardNamed(
     { table }: EdgeRuntime,
     name: string,
     isWanted: (guard: LoginGuard) => boolean,
-  ): NamedGuard | undefined {
+  ): FoundGuard | undefined {
     const httpHost = table.http('https', name) ?? table.http('http', name)
     const route = table.route(name) ?? httpHost?.routeFor('/')
-    const guard = stepsOf(route)
-      .map((step) => guards.get(step))
-      .find((each) => each !== undefined && isWanted(each))
-    return guard && { guard, place: describePlace({ httpHost, route }, '') }
+    return this.#guardOf(httpHost, route, { origin: '', isWanted })
   }
 
   /** The guard that currently serves this origin and path, and where that is. */
-  function findGuard({ table }: EdgeRuntime, { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>) {
+  #findGuard(
+    { table }: EdgeRuntime,
+    { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>,
+  ): FoundGuard | undefined {
     const [scheme, authority = ''] = origin.split('://')
     const { host } = parseHostPort(authority) ?? {}
     if (host === undefined) return undefined
     try {
       const httpHost = table.http(scheme === 'https' ? 'https' : 'http', host)
-      const route = httpHost?.routeFor(path)
-      const guard = stepsOf(route)
-        .map((step) => guards.get(step))
-        .find((each) => each !== undefined)
-      return guard && { guard, place: describePlace({ httpHost, route }, origin) }
+      return this.#guardOf(httpHost, httpHost?.routeFor(path), { origin })
     } catch {
       // No route has this path.
       return undefined
     }
   }
 
-  return {
-    kind: 'http',
-    id: 'login',
-    accountId: '',
-    traffic: createAccountTraffic(),
-    tlsPolicy: options.tlsPolicy,
-    redirectToHttps: false,
-    routeFor: () => route,
+  /** The guard among the steps of a route and those inside its policy that sign visitors in. */
+  #guardOf(
+    httpHost: HttpHost | undefined,
+    route: HttpRoute | undefined,
+    { origin, isWanted = () => true }: { origin: string; isWanted?: (guard: LoginGuard) => boolean },
+  ): FoundGuard | undefined {
+    const guard = [...(route?.steps ?? []), ...(route?.signIns ?? [])]
+      .map((step) => this.#options.guards.get(step))
+      .find((each) => each !== undefined && isWanted(each))
+    return guard && { guard, place: describePlace({ httpHost, route }, origin) }
   }
 }
 
-/** A guard that an address of the login host names. */
-interface NamedGuard {
-  readonly guard: LoginGuard
+/** A guard that serves an address, and where that is. */
+interface FoundGuard<S extends SignIn = SignIn> {
+  readonly guard: LoginGuard<S>
   readonly place: FailurePlace
 }
 
-/** A SAML service provider, with the guard that it serves. */
-interface SamlService extends NamedGuard {
-  readonly samlProvider: SamlServiceProvider
+type SamlGuard = FoundGuard<SamlServiceProvider>
+
+interface SamlUrl {
+  readonly endpoint: string | undefined
+  readonly search: string
 }
 
 /** Tells the owner of a guard why a message that answers no sign-in was rejected. */
-function recordFor({ guard, place }: NamedGuard): (error: unknown) => never {
+function recordFor({ guard, place }: FoundGuard): (error: unknown) => never {
   return (error) => {
     if (error instanceof SignInError) guard.failures.add(error, guard.signIn.provider, place)
     throw error
@@ -269,11 +295,6 @@ function recordFor({ guard, place }: NamedGuard): (error: unknown) => never {
 /** A message that belongs to no page is a matter of its sender alone. */
 function rejectUnknown(error: unknown): never {
   throw error instanceof SignInError ? toEdgeError(error, undefined) : error
-}
-
-/** The steps of a route, with those inside its policy that sign visitors in. */
-function stepsOf(route: HttpRoute | undefined): RequestStep[] {
-  return [...(route?.steps ?? []), ...(route?.signIns ?? [])]
 }
 
 /** The token of a form, in which it is once. */

@@ -8,7 +8,7 @@ import { OAUTH_PROVIDERS } from '../../../resources/index.ts'
 import { faults } from '../../testing/login/openid-provider.ts'
 import { ALLOW_EVERYONE, type AllowRules } from '../allow-rules.ts'
 import { GrantRevoked, isUnreachable, SignInError } from '../sign-in.ts'
-import { createOauthSignIn } from './oauth.ts'
+import { OauthSignIn } from './oauth.ts'
 import { getProvider, type OauthProviderName, oauthProviders } from './oauth-providers.ts'
 
 const IDP = 'https://idp.adit.localhost'
@@ -110,7 +110,7 @@ async function start(
   const about = Object.fromEntries(
     Object.keys(oauthProviders[name].about).map((part) => [part, `${base}/${part}`]),
   )
-  const signIn = createOauthSignIn({
+  const signIn = new OauthSignIn({
     name,
     provider: getProvider(name, { [name]: { token: `${base}/token`, about } }),
     clientId: 'app',
@@ -284,7 +284,7 @@ test('tokens are renewed, and their lifetime is read from JSON and from forms', 
   ]) {
     const { signIn, observed } = await start(t, 'github', { fixture: { token, about: {} } })
 
-    const { tokens, lifetimes } = await signIn.renew('current', ada)
+    const { tokens, lifetimes } = await signIn.renew('current')
 
     assert.deepEqual(tokens, { access_token: 'new', refresh_token: 'next' })
     assert.ok(lifetimes.access_token! > 3590)
@@ -307,7 +307,7 @@ test('only the word of the provider says that a refresh token is not valid any m
     const fixture = { token: token as ProviderFixture['token'], about: {} }
     const { signIn } = await start(t, 'github', { fixture })
 
-    const error: unknown = await signIn.renew('current', ada).catch((error: unknown) => error)
+    const error: unknown = await signIn.renew('current').catch((error: unknown) => error)
 
     assert.ok(error instanceof SignInError || error instanceof GrantRevoked)
     assert.equal(error instanceof GrantRevoked, revoked, JSON.stringify(token))

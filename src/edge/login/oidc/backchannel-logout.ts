@@ -36,11 +36,11 @@ export class BackchannelLogout {
 
   /** Ends what a verified token names; each token is for one use on all nodes. */
   async end({ jti, sub, sid }: LogoutToken): Promise<void> {
-    const { store, replayGuard, revocations, clock, clockSkewSeconds, maxSeconds } = this.#options
+    const { clock, clockSkewSeconds, maxSeconds } = this.#options
     const now = clock.now()
     const ttlMs = (MAX_LOGOUT_TOKEN_AGE_SECONDS + 2 * clockSkewSeconds) * 1000
     const id = `logout token ${hash('sha256', `${this.scopeId} ${jti}`)}`
-    if (!(await consumeOnce({ replayGuard, store, now }, id, ttlMs)))
+    if (!(await consumeOnce(this.#options, id, ttlMs)))
       throw new SignInError('logout_invalid', { cause: new Error('it was used already') })
     // Section 2.7: with a session, the person's other sessions go on.
     const subject = sid === undefined ? toSubject(sub ?? '') : toProviderSessionSubject(sid)
@@ -50,7 +50,7 @@ export class BackchannelLogout {
       latestStart: now,
       expiresAt: now + maxSeconds * 1000,
     }
-    await revokeEverywhere({ store, revocations, now }, revocation)
+    await revokeEverywhere(this.#options, revocation)
   }
 
   /** Whether the provider has signed a person out since then (wall-clock seconds). */

@@ -1,216 +1,239 @@
 import * as client from 'openid-client'
-import type { Outbound } from '../../../base/outbound/outbound.ts'
 import type { Clock } from '../../../base/values/clock.ts'
 import type { TokenAuthMethod } from '../../../resources/index.ts'
-import { type AllowRules, listClaims, readClaim, requireAllowed } from '../allow-rules.ts'
+import { listClaims, readClaim, requireAllowed } from '../allow-rules.ts'
 import { issuerCallbackPath, SHARED_CALLBACK } from '../callback-paths.ts'
 import { ClientAuthentication } from '../provider/client-authentication.ts'
-import { createProviderDocuments } from '../provider/provider-documents.ts'
+import type { CodeFlowOptions } from '../provider/code-flow.ts'
+import { ProviderDocuments } from '../provider/provider-documents.ts'
 import { rejectRenewal, rejectResponse } from '../provider/provider-errors.ts'
-import { readGrant } from '../provider-tokens.ts'
+import { readGrant, type TokenGrant } from '../provider-tokens.ts'
 import { toProviderSessionSubject } from '../sessions/revocations.ts'
-import { GrantRevoked, type Identity, recall, type SignIn, SignInError } from '../sign-in.ts'
+import {
+  type CompletedSignIn,
+  GrantRevoked,
+  type Identity,
+  type ProviderResponse,
+  recall,
+  type SignIn,
+  SignInError,
+  type SignInMemory,
+  type SignOut,
+} from '../sign-in.ts'
 import type { BackchannelLogout } from './backchannel-logout.ts'
 import { keyIdOf, type LogoutToken, verifyLogoutToken } from './logout-token.ts'
 
 export const CLOCK_SKEW_SECONDS = 60
 
-export interface OidcOptions {
+export interface OidcOptions extends CodeFlowOptions {
   readonly issuer: string
-  readonly clientId: string
-  /** Empty for a public client. */
-  readonly clientSecret: string
   /** Empty where the provider's metadata decides. */
   readonly tokenAuthMethod: TokenAuthMethod | ''
-  readonly scopes: readonly string[]
-  /** Added to the URL of the sign-in page. */
-  readonly parameters: Readonly<Record<string, string>>
-  readonly allow: AllowRules
-  readonly outbound: Pick<Outbound, 'fetch'>
-  /** `https://idp.<domain>[:port]` */
-  readonly idpUrl: () => string
   readonly clock: Clock
   readonly backchannelLogout: BackchannelLogout
 }
 
 /** Signs visitors in at an OpenID provider: code flow with PKCE, state and nonce, and a verified signature. */
-export function createOidcSignIn(options: OidcOptions): SignIn {
-  const { clientId, clientSecret, allow, clock, backchannelLogout } = options
-  const authentication = new ClientAuthentication(clientSecret, options.tokenAuthMethod)
-  const issuer = new URL(options.issuer)
-  const documents = createProviderDocuments(options)
-  const scopes = [
-    ...new Set(['openid', ...(options.scopes.length === 0 ? ['profile', 'email'] : options.scopes)]),
-  ]
+export class OidcSignIn implements SignIn {
+  readonly label: string
+  readonly provider: string
+  readonly revocationScope: string
+  readonly #options: OidcOptions
+  readonly #issuer: URL
+  readonly #authentication: ClientAuthentication
+  readonly #documents: ProviderDocuments
+  readonly #scopes: readonly string[]
 
-  /** The discovery document is unusable: endpoints missing, not http(s), or of another issuer. */
-  function rejectDiscovery(error: unknown): never {
-    documents.invalidateDiscovery()
-    return rejectResponse('metadata')(error)
+  constructor(options: OidcOptions) {
+    const { issuer, clientId, clientSecret, tokenAuthMethod, scopes, backchannelLogout } = options
+    this.label = clientId
+    this.provider = issuer
+    this.revocationScope = backchannelLogout.scopeId
+    this.#options = options
+    this.#issuer = new URL(issuer)
+    this.#authentication = new ClientAuthentication(clientSecret, tokenAuthMethod)
+    this.#documents = new ProviderDocuments(options)
+    this.#scopes = [...new Set(['openid', ...(scopes.length === 0 ? ['profile', 'email'] : scopes)])]
+  }
+
+  async describeProvider() {
+    return { name: this.#issuer.hostname, url: this.provider }
+  }
+
+  createMemory() {
+    return { verifier: client.randomPKCECodeVerifier(), nonce: client.randomNonce() }
+  }
+
+  async begin(memory: SignInMemory, state: string, switchesAccount = false): Promise<string> {
+    const config = await this.#loadConfiguration()
+    const code_challenge = await client.calculatePKCECodeChallenge(recall(memory, 'verifier'))
+    try {
+      return client.buildAuthorizationUrl(config, {
+        ...this.#options.parameters,
+        redirect_uri: this.#redirectUri(config),
+        scope: this.#scopes.join(' '),
+        code_challenge,
+        code_challenge_method: 'S256',
+        state,
+        nonce: recall(memory, 'nonce'),
+        ...(switchesAccount && { prompt: selectPrompt(config.serverMetadata()) }),
+      }).href
+    } catch (error) {
+      return this.#rejectDiscovery(error)
+    }
+  }
+
+  async complete({ path, query, state }: ProviderResponse, memory: SignInMemory): Promise<CompletedSignIn> {
+    const config = await this.#loadConfiguration()
+    if (path !== this.#callbackPath(config)) throw new SignInError('response_invalid')
+    const url = new URL(`${this.#redirectUri(config)}?${query}`)
+    const checks = {
+      pkceCodeVerifier: recall(memory, 'verifier'),
+      expectedState: state,
+      expectedNonce: recall(memory, 'nonce'),
+      idTokenExpected: true,
+    }
+    const tokens = await this.#authentication
+      .send(async (authenticate) =>
+        client.authorizationCodeGrant(await this.#loadConfiguration(authenticate), url, checks),
+      )
+      .catch(rejectResponse('token'))
+    const claims = tokens.claims()
+    if (claims === undefined || claims.sub === '') throw new SignInError('token_invalid')
+    this.#verifyClaims(claims)
+    const identity = toIdentity({
+      ...(await this.#fetchMissingClaims(config, tokens.access_token, claims)),
+      ...claims,
+    })
+    requireAllowed(identity, this.#options.allow)
+    const endsSessions = config.serverMetadata().end_session_endpoint !== undefined
+    const grant = readGrant(tokens)
+    const { sid } = claims
+    return {
+      identity: {
+        ...identity,
+        ...(typeof sid === 'string' && { atProvider: { session: toProviderSessionSubject(sid) } }),
+      },
+      grant: { ...grant, ...(endsSessions && tokens.id_token && { logoutHint: tokens.id_token }) },
+    }
+  }
+
+  async renew(refreshToken: string, { id }: Identity): Promise<TokenGrant> {
+    const tokens = await this.#authentication
+      .send(async (authenticate) =>
+        client.refreshTokenGrant(await this.#loadConfiguration(authenticate), refreshToken),
+      )
+      .catch(rejectRenewal)
+    const claims = tokens.claims()
+    if (claims !== undefined) {
+      // OpenID Connect Core section 12.2.
+      if (claims.sub !== id) throw new SignInError('token_invalid')
+      this.#verifyClaims(claims)
+    }
+    return readGrant(tokens)
+  }
+
+  async identify({ tokens, claims }: TokenGrant, identity: Identity): Promise<Identity> {
+    const config = await this.#loadConfiguration()
+    if (config.serverMetadata().userinfo_endpoint === undefined)
+      throw new GrantRevoked('the provider has no UserInfo endpoint')
+    const userinfo = await client
+      .fetchUserInfo(config, tokens.access_token, identity.id)
+      .catch(rejectResponse('userinfo'))
+    const confirmed = confirmClaims(identity, { ...claims, ...userinfo })
+    requireAllowed(confirmed, this.#options.allow)
+    return { ...confirmed, ...(identity.atProvider && { atProvider: identity.atProvider }) }
+  }
+
+  async logoutUrl(_identity: Identity, { idToken, state }: SignOut): Promise<string | undefined> {
+    const config = await this.#loadConfiguration()
+    if (config.serverMetadata().end_session_endpoint === undefined) return undefined
+    return client.buildEndSessionUrl(config, {
+      ...(idToken !== undefined && { id_token_hint: idToken }),
+      // The same address as for the sign-in, so that there is one to register.
+      post_logout_redirect_uri: this.#redirectUri(config),
+      state,
+    }).href
+  }
+
+  signedOutSince(identity: Identity, since: number): boolean {
+    return this.#options.backchannelLogout.hasEnded(identity, since)
+  }
+
+  async endSessions(token: string): Promise<void> {
+    const logoutToken = await this.#readLogoutToken(token).catch(rejectLogout)
+    await this.#options.backchannelLogout.end(logoutToken)
   }
 
   /** Created for each sign-in from the cached documents. Only the token endpoint asks for authentication. */
-  const loadConfiguration = (authenticate = client.None()) =>
-    client
-      .discovery(issuer, clientId, { [client.clockTolerance]: CLOCK_SKEW_SECONDS }, authenticate, {
-        [client.customFetch]: documents.fetchForSignIn() as client.CustomFetch,
+  #loadConfiguration(authenticate = client.None()): Promise<client.Configuration> {
+    const metadata = { [client.clockTolerance]: CLOCK_SKEW_SECONDS }
+    return client
+      .discovery(this.#issuer, this.label, metadata, authenticate, {
+        [client.customFetch]: this.#documents.fetchForSignIn() as client.CustomFetch,
         // The guarded client allows plain http only to hosts the operator listed.
         execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
       })
-      .catch(rejectDiscovery)
+      .catch((error: unknown) => this.#rejectDiscovery(error))
+  }
+
+  /** The discovery document is unusable: endpoints missing, not http(s), or of another issuer. */
+  #rejectDiscovery(error: unknown): never {
+    this.#documents.invalidateDiscovery()
+    return rejectResponse('metadata')(error)
+  }
+
+  #redirectUri(config: client.Configuration): string {
+    return `${this.#options.idpUrl()}${this.#callbackPath(config)}`
+  }
 
   /**
    * A provider that identifies itself in each response (RFC 9207) shares a redirect URI. Any other has its own, so that
    * a code that arrives there was issued by it.
    */
-  const callbackPath = (config: client.Configuration) =>
-    config.serverMetadata().authorization_response_iss_parameter_supported === true
+  #callbackPath(config: client.Configuration): string {
+    return config.serverMetadata().authorization_response_iss_parameter_supported === true
       ? SHARED_CALLBACK
-      : issuerCallbackPath(issuer)
+      : issuerCallbackPath(this.#issuer)
+  }
 
   /**
    * OpenID Connect Core section 5.4: claims of scopes come from the UserInfo endpoint, though many providers include
    * them in the token.
    */
-  async function fetchMissingClaims(
+  async #fetchMissingClaims(
     config: client.Configuration,
     accessToken: string,
     claims: client.IDToken,
   ): Promise<Readonly<Record<string, unknown>>> {
     const isMissing =
-      scopes.some((scope) => CLAIMS_BY_SCOPE.get(scope)?.every((name) => claims[name] === undefined)) ||
-      listClaims(allow).some((name) => readClaim(claims, name) === undefined)
+      this.#scopes.some((scope) => CLAIMS_BY_SCOPE.get(scope)?.every((name) => claims[name] === undefined)) ||
+      listClaims(this.#options.allow).some((name) => readClaim(claims, name) === undefined)
     if (!isMissing || config.serverMetadata().userinfo_endpoint === undefined) return {}
     return client.fetchUserInfo(config, accessToken, claims.sub).catch(rejectResponse('userinfo'))
   }
 
   /** Verifies what the library does not; the token is valid. */
-  function verifyClaims({ iat, azp }: client.IDToken): void {
-    if (iat > clock.now() / 1000 + CLOCK_SKEW_SECONDS)
+  #verifyClaims({ iat, azp }: client.IDToken): void {
+    if (iat > this.#options.clock.now() / 1000 + CLOCK_SKEW_SECONDS)
       throw new SignInError('clock_wrong', { cause: new Error('the ID token was issued in the future') })
-    if (azp !== undefined && azp !== clientId)
+    if (azp !== undefined && azp !== this.label)
       throw new SignInError('token_invalid', {
         cause: new Error('the ID token was issued to another client'),
       })
   }
 
-  async function readLogoutToken(token: string): Promise<LogoutToken> {
+  async #readLogoutToken(token: string): Promise<LogoutToken> {
     const kid = keyIdOf(token)
-    const { issuer, jwks_uri = '', ...server } = (await loadConfiguration()).serverMetadata()
+    const { issuer, jwks_uri = '', ...server } = (await this.#loadConfiguration()).serverMetadata()
     return verifyLogoutToken(token, {
       issuer,
-      clientId,
-      keys: await documents.loadKeys(jwks_uri, kid),
+      clientId: this.label,
+      keys: await this.#documents.loadKeys(jwks_uri, kid),
       announced: server.id_token_signing_alg_values_supported,
-      now: clock.now(),
+      now: this.#options.clock.now(),
       clockSkewSeconds: CLOCK_SKEW_SECONDS,
     })
-  }
-
-  return {
-    label: clientId,
-    provider: options.issuer,
-    describeProvider: async () => ({ name: issuer.hostname, url: options.issuer }),
-    createMemory: () => ({ verifier: client.randomPKCECodeVerifier(), nonce: client.randomNonce() }),
-
-    async begin(memory, state, { switchesAccount = false } = {}) {
-      const config = await loadConfiguration()
-      const code_challenge = await client.calculatePKCECodeChallenge(recall(memory, 'verifier'))
-      try {
-        return client.buildAuthorizationUrl(config, {
-          ...options.parameters,
-          redirect_uri: `${options.idpUrl()}${callbackPath(config)}`,
-          scope: scopes.join(' '),
-          code_challenge,
-          code_challenge_method: 'S256',
-          state,
-          nonce: recall(memory, 'nonce'),
-          ...(switchesAccount && { prompt: selectPrompt(config.serverMetadata()) }),
-        }).href
-      } catch (error) {
-        return rejectDiscovery(error)
-      }
-    },
-
-    async complete({ path, query, state }, memory) {
-      const config = await loadConfiguration()
-      if (path !== callbackPath(config)) throw new SignInError('response_invalid')
-      const url = new URL(`${options.idpUrl()}${path}?${query}`)
-      const checks = {
-        pkceCodeVerifier: recall(memory, 'verifier'),
-        expectedState: state,
-        expectedNonce: recall(memory, 'nonce'),
-        idTokenExpected: true,
-      }
-      const tokens = await authentication
-        .send(async (authenticate) =>
-          client.authorizationCodeGrant(await loadConfiguration(authenticate), url, checks),
-        )
-        .catch(rejectResponse('token'))
-      const claims = tokens.claims()
-      if (claims === undefined || claims.sub === '') throw new SignInError('token_invalid')
-      verifyClaims(claims)
-      const identity = toIdentity({
-        ...(await fetchMissingClaims(config, tokens.access_token, claims)),
-        ...claims,
-      })
-      requireAllowed(identity, allow)
-      const endsSessions = config.serverMetadata().end_session_endpoint !== undefined
-      const grant = readGrant(tokens)
-      const { sid } = claims
-      return {
-        identity: {
-          ...identity,
-          ...(typeof sid === 'string' && { atProvider: { session: toProviderSessionSubject(sid) } }),
-        },
-        grant: { ...grant, ...(endsSessions && tokens.id_token && { logoutHint: tokens.id_token }) },
-      }
-    },
-
-    async renew(refreshToken, { id }) {
-      const tokens = await authentication
-        .send(async (authenticate) =>
-          client.refreshTokenGrant(await loadConfiguration(authenticate), refreshToken),
-        )
-        .catch(rejectRenewal)
-      const claims = tokens.claims()
-      if (claims !== undefined) {
-        // OpenID Connect Core section 12.2.
-        if (claims.sub !== id) throw new SignInError('token_invalid')
-        verifyClaims(claims)
-      }
-      return readGrant(tokens)
-    },
-
-    async identify({ tokens, claims }, identity) {
-      const config = await loadConfiguration()
-      if (config.serverMetadata().userinfo_endpoint === undefined)
-        throw new GrantRevoked('the provider has no UserInfo endpoint')
-      const userinfo = await client
-        .fetchUserInfo(config, tokens.access_token, identity.id)
-        .catch(rejectResponse('userinfo'))
-      const confirmed = confirmClaims(identity, { ...claims, ...userinfo })
-      requireAllowed(confirmed, allow)
-      return { ...confirmed, ...(identity.atProvider && { atProvider: identity.atProvider }) }
-    },
-
-    async logoutUrl(_identity, { idToken, state }) {
-      const config = await loadConfiguration()
-      if (config.serverMetadata().end_session_endpoint === undefined) return undefined
-      return client.buildEndSessionUrl(config, {
-        ...(idToken !== undefined && { id_token_hint: idToken }),
-        // The same address as for the sign-in, so that there is one to register.
-        post_logout_redirect_uri: `${options.idpUrl()}${callbackPath(config)}`,
-        state,
-      }).href
-    },
-
-    revocationScope: backchannelLogout.scopeId,
-    signedOutSince: (identity, since) => backchannelLogout.hasEnded(identity, since),
-
-    async endSessions(token) {
-      await backchannelLogout.end(await readLogoutToken(token).catch(rejectLogout))
-    },
   }
 }
 

@@ -61,51 +61,33 @@ class PublishedDocument {
   }
 }
 
-/** The cached discovery document and keys of an OpenID provider. */
-export interface ProviderDocuments {
-  /** A `fetch` for one sign-in. It sees the token response and therefore knows which key is needed. */
-  fetchForSignIn(): ProviderFetch
-  /** The keys of the provider, newer ones where this key is not among them. */
-  loadKeys(jwksUri: string, kid: string | undefined): Promise<JSONWebKeySet>
-  /** Drops an unusable discovery document, so that the next sign-in fetches it again. */
-  invalidateDiscovery(): void
-}
+/** The discovery document of an OpenID provider, and its keys until a token names an unknown one; both are cached. */
+export class ProviderDocuments {
+  readonly #clock: Clock
+  readonly #fetch: ProviderFetch
+  readonly #discovery: PublishedDocument
+  readonly #keys: PublishedDocument
+  #lastKeyLookup = Number.NEGATIVE_INFINITY
 
-/** Caches the discovery document, and the keys until a token names an unknown one. */
-export function createProviderDocuments(options: {
-  outbound: Pick<Outbound, 'fetch'>
-  clock: Clock
-}): ProviderDocuments {
-  const { clock } = options
-  const fetch = createProviderFetch(options.outbound)
-  const discovery = new PublishedDocument(clock, fetch)
-  const keys = new PublishedDocument(clock, fetch)
-  let lastKeyLookup = Number.NEGATIVE_INFINITY
-
-  function keysFor(
-    kid: string | undefined,
-    url: string,
-    init: OutboundRequest,
-  ): Promise<Response> | Response {
-    // A token without a key id cannot reveal that there is a new key.
-    const cached = keys.freshText(kid === undefined ? UNKNOWN_KEY_INTERVAL_MS : KEYS_TTL_MS)
-    if (cached === undefined) return keys.fetch(url, init)
-    const hasKey = kid === undefined || parseKeyIds(cached).includes(kid)
-    if (hasKey || clock.monotonic() - lastKeyLookup < UNKNOWN_KEY_INTERVAL_MS) return toJsonResponse(cached)
-    lastKeyLookup = clock.monotonic()
-    return keys.fetch(url, init)
+  constructor({ outbound, clock }: { readonly outbound: Pick<Outbound, 'fetch'>; readonly clock: Clock }) {
+    this.#clock = clock
+    this.#fetch = createProviderFetch(outbound)
+    this.#discovery = new PublishedDocument(clock, this.#fetch)
+    this.#keys = new PublishedDocument(clock, this.#fetch)
   }
 
-  function fetchForSignIn(): ProviderFetch {
+  /** A `fetch` for one sign-in. It sees the token response and therefore knows which key is needed. */
+  fetchForSignIn(): ProviderFetch {
     let kid: string | undefined
     return async (url, init = {}) => {
       if (init.method === 'GET' && url.endsWith('/.well-known/openid-configuration')) {
-        const cached = discovery.freshText(DISCOVERY_TTL_MS)
-        return cached === undefined ? discovery.fetch(url, init) : toJsonResponse(cached)
+        const cached = this.#discovery.freshText(DISCOVERY_TTL_MS)
+        return cached === undefined ? this.#discovery.fetch(url, init) : toJsonResponse(cached)
       }
-      if (init.method === 'GET' && discovery.text !== undefined && url === parseJwksUri(discovery.text))
-        return keysFor(kid, url, init)
-      const response = await fetch(url, init)
+      const description = this.#discovery.text
+      if (init.method === 'GET' && description !== undefined && url === parseJwksUri(description))
+        return this.#keysFor(kid, url, init)
+      const response = await this.#fetch(url, init)
       const text = await response.text()
       kid = parseTokenKeyId(text) ?? kid
       const answer = new Response([204, 304].includes(response.status) ? null : text, response)
@@ -115,13 +97,26 @@ export function createProviderDocuments(options: {
     }
   }
 
-  return {
-    fetchForSignIn,
-    async loadKeys(jwksUri, kid) {
-      const response = await keysFor(kid, new URL(jwksUri).href, { method: 'GET' })
-      return (await response.json()) as JSONWebKeySet
-    },
-    invalidateDiscovery: () => discovery.invalidate(),
+  /** The keys of the provider, newer ones where this key is not among them. */
+  async loadKeys(jwksUri: string, kid: string | undefined): Promise<JSONWebKeySet> {
+    const response = await this.#keysFor(kid, new URL(jwksUri).href, { method: 'GET' })
+    return (await response.json()) as JSONWebKeySet
+  }
+
+  /** Drops an unusable discovery document, so that the next sign-in fetches it again. */
+  invalidateDiscovery(): void {
+    this.#discovery.invalidate()
+  }
+
+  #keysFor(kid: string | undefined, url: string, init: OutboundRequest): Promise<Response> | Response {
+    // A token without a key id cannot reveal that there is a new key.
+    const cached = this.#keys.freshText(kid === undefined ? UNKNOWN_KEY_INTERVAL_MS : KEYS_TTL_MS)
+    if (cached === undefined) return this.#keys.fetch(url, init)
+    const hasKey = kid === undefined || parseKeyIds(cached).includes(kid)
+    const now = this.#clock.monotonic()
+    if (hasKey || now - this.#lastKeyLookup < UNKNOWN_KEY_INTERVAL_MS) return toJsonResponse(cached)
+    this.#lastKeyLookup = now
+    return this.#keys.fetch(url, init)
   }
 }
 

@@ -7,7 +7,7 @@ import { Secret } from '../../../base/values/secret.ts'
 import { echo, HOST, startHttpsEdge } from '../../testing/https-edge.ts'
 import { forgetfulLoginStore } from '../../testing/login/login-store.ts'
 import { faults, startOpenidProvider } from '../../testing/login/openid-provider.ts'
-import { createLogins } from '../index.ts'
+import { LoginService } from '../index.ts'
 
 const IDP = 'idp.adit.localhost'
 
@@ -16,7 +16,7 @@ async function start(t: TestContext) {
   const { issuer, behaviour, observed } = await startOpenidProvider(t)
   const outbound = createOutbound({ allow: ['127.0.0.1'], totalTimeoutMs: 60_000 })
   t.after(() => outbound.close())
-  const logins = createLogins({
+  const logins = new LoginService({
     outbound,
     clock: systemClock,
     key: new Secret(randomBytes(32)),
@@ -24,9 +24,8 @@ async function start(t: TestContext) {
     store: forgetfulLoginStore,
     providerTimeoutMs: 1000,
   })
-  const loginHost = { name: IDP, host: logins.host }
   const { config, routeId, sendRequest } = await startHttpsEdge(t, echo, {
-    dependencies: { logins, loginHost },
+    dependencies: { logins, loginHost: IDP },
   })
   config.update(routeId, { oidc: { issuer, client_id: 'app', client_secret: 'app-secret' } })
   await config.waitUntilApplied()

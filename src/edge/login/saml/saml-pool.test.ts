@@ -4,10 +4,10 @@ import type { WorkerPoolOptions } from '../../../base/threads/worker-pool.ts'
 import { METADATA_LIMITS } from '../../../resources/index.ts'
 import { EdgeError } from '../../errors.ts'
 import type { SamlCheck } from './saml-checks.ts'
-import { createSamlWorkers } from './saml-pool.ts'
+import { SamlWorkers } from './saml-pool.ts'
 
 function start(t: TestContext, options: Partial<WorkerPoolOptions> = {}) {
-  const workers = createSamlWorkers(options)
+  const workers = new SamlWorkers(options)
   t.after(() => workers.close())
   return workers
 }

@@ -11,22 +11,24 @@ const POOL_OPTIONS: WorkerPoolOptions = {
 }
 
 /** Worker threads that parse foreign XML off the event loop. */
-export interface SamlWorkers {
+export class SamlWorkers {
+  readonly #pool: WorkerPool<SamlCheck, unknown>
+
+  constructor(options: Partial<WorkerPoolOptions> = {}) {
+    this.#pool = new WorkerPool({ ...POOL_OPTIONS, ...options })
+  }
+
   /**
    * Rejects with a reason, or with an `EdgeError` when no worker is free or the check times out. Owners take
    * turns.
    */
-  check<C extends SamlCheck>(owner: string, check: C): Promise<SamlCheckResults[C['kind']]>
-  close(): Promise<void>
-}
+  check<C extends SamlCheck>(owner: string, check: C): Promise<SamlCheckResults[C['kind']]> {
+    return this.#pool.run(owner, check).catch((error: unknown) => {
+      throw error instanceof PoolFailure ? edgeError('login_busy') : error
+    }) as Promise<SamlCheckResults[C['kind']]>
+  }
 
-export function createSamlWorkers(options: Partial<WorkerPoolOptions> = {}): SamlWorkers {
-  const pool = new WorkerPool<SamlCheck, unknown>({ ...POOL_OPTIONS, ...options })
-  return {
-    check: <C extends SamlCheck>(owner: string, check: C) =>
-      pool.run(owner, check).catch((error: unknown) => {
-        throw error instanceof PoolFailure ? edgeError('login_busy') : error
-      }) as Promise<SamlCheckResults[C['kind']]>,
-    close: () => pool.close(),
+  close(): Promise<void> {
+    return this.#pool.close()
   }
 }

@@ -3,13 +3,14 @@ import type { Outbound } from '../../../base/outbound/outbound.ts'
 import type { Clock } from '../../../base/values/clock.ts'
 import type { Saml, SamlUrls, Settings } from '../../../resources/index.ts'
 import { CALLBACK_PATH } from '../../sign-in-target.ts'
+import { ALLOW_EVERYONE, requireAllowed } from '../allow-rules.ts'
 import { sanitizeReturnPath } from '../return-to.ts'
 import { consumeOnce, type LoginStore, revokeEverywhere } from '../sessions/login-store.ts'
 import type { ReplayGuard } from '../sessions/replay-guard.ts'
 import { type Revocations, toSubject } from '../sessions/revocations.ts'
 import { createLifetime } from '../sessions/session.ts'
 import type { SignInOrigin, SignInState, Tickets } from '../sessions/tickets.ts'
-import { GrantRevoked, type Identity, type SignIn, SignInError } from '../sign-in.ts'
+import { GrantRevoked, type Identity, type SignIn, SignInError, type SignInMemory } from '../sign-in.ts'
 import type { CheckedLogout, Parties, Rejection, SamlCheck } from './saml-checks.ts'
 import { SamlIdentityProvider } from './saml-identity-provider.ts'
 import { MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS } from './saml-limits.ts'
@@ -43,58 +44,144 @@ export interface SamlOptions {
 export type ServesOrigin = (origin: string, path: string) => boolean
 
 /** The SAML service provider of one route, used by its guard and by its URLs on the login host. */
-export interface SamlServiceProvider extends SignIn {
+export class SamlServiceProvider implements SignIn {
   /** What its URLs name it by. */
   readonly name: string
   readonly scopeId: string
   readonly version: string
+  readonly #options: SamlOptions
+  readonly #identityProvider: SamlIdentityProvider
+  readonly #writer: SamlWriter
+
+  constructor(options: SamlOptions) {
+    const { name, scopeId, version, settings, urls, requestKey } = options
+    this.name = name
+    this.scopeId = scopeId
+    this.version = version
+    this.#options = options
+    this.#identityProvider = new SamlIdentityProvider({ ...options, ...settings })
+    this.#writer = new SamlWriter(settings, urls, requestKey)
+  }
+
+  get label(): string {
+    return this.#options.urls().entity_id
+  }
+
+  get provider(): string {
+    return this.#identityProvider.name
+  }
+
+  async describeProvider() {
+    const { entityId } = await this.#identityProvider.load()
+    return { name: URL.parse(entityId)?.hostname || entityId, url: entityId }
+  }
+
+  createMemory() {
+    return {}
+  }
+
+  async begin({ signInId }: SignInMemory, relayState: string, switchesAccount = false): Promise<string> {
+    const idp = await this.#identityProvider.load()
+    return this.#writer.authorizeUrl(idp, { requestId: `_${signInId}`, relayState, switchesAccount })
+  }
+
+  complete(): never {
+    // Responses arrive by POST on the login host, which issues a ticket; nothing else can be completed here.
+    throw new SignInError('response_invalid')
+  }
+
+  async renew(): Promise<never> {
+    throw new GrantRevoked('SAML has no tokens')
+  }
+
+  async identify(): Promise<never> {
+    throw new GrantRevoked('SAML has no tokens')
+  }
+
+  async logoutUrl(identity: Identity): Promise<string | undefined> {
+    return this.#writer.logoutUrl(await this.#identityProvider.load(), identity)
+  }
+
+  signedOutSince({ id }: Identity, since: number): boolean {
+    return this.#options.revocations.isRevoked(this.scopeId, toSubject(id), since)
+  }
+
   /** The service provider metadata for the identity provider. */
-  metadata(): Promise<string>
+  metadata(): Promise<string> {
+    return this.#writer.metadata()
+  }
+
   /** The `RelayState` of a form. */
-  readRelayState(form: URLSearchParams): string
+  readRelayState(form: URLSearchParams): string {
+    const relayState = form.get('RelayState') ?? ''
+    if (relayState.length > MAX_RELAY_STATE_LENGTH) throw new SignInError('response_invalid')
+    return relayState
+  }
+
   /** Consumes the response to a request; returns the URL to continue at. */
-  consumeResponse(form: URLSearchParams, state: SignInState): Promise<string>
+  async consumeResponse(form: URLSearchParams, state: SignInState): Promise<string> {
+    const identity = await this.#validate(form, `_${state.signInId}`)
+    return this.#options.tickets.ticketUrl(state, identity, { returnTo: state.returnTo ?? '' })
+  }
+
   /** Consumes a response that the provider sent by itself. */
-  consumeUnsolicited(form: URLSearchParams, serves: ServesOrigin): Promise<string>
-  /** Handle a logout message in a query or a form; return the URL to continue at, if any. */
-  logoutQuery(query: string): Promise<string | undefined>
-  logoutForm(form: URLSearchParams): Promise<string | undefined>
-}
+  async consumeUnsolicited(form: URLSearchParams, serves: ServesOrigin): Promise<string> {
+    const { returnTo, ...origin } = this.#createIdpInitiatedOrigin(form.get('RelayState') ?? '', serves)
+    return this.#options.tickets.ticketUrl(origin, await this.#validate(form, ''), { returnTo })
+  }
 
-/** Signs visitors in at a SAML identity provider. */
-export function createSamlServiceProvider(options: SamlOptions): SamlServiceProvider {
-  const { settings, urls, accountId, scopeId, version, tickets, workers } = options
-  const { replayGuard, store, revocations, clock } = options
-  const identityProvider = new SamlIdentityProvider({ ...options, ...settings })
-  const writer = new SamlWriter(settings, urls, options.requestKey)
+  /** Handles a log-out message in a query; returns the URL to continue at, if any. */
+  async logoutQuery(query: string): Promise<string | undefined> {
+    const { idp, checked } = await this.#check((idp) => ({
+      kind: 'logout-query',
+      parties: this.#toParties(idp, 'single_logout_url'),
+      query,
+    }))
+    // The response to a logout started here: that session has already ended.
+    return checked === undefined ? undefined : this.#signOut(idp, checked)
+  }
 
-  const consume = (id: string, ttlMs: number) =>
-    consumeOnce({ replayGuard, store, now: clock.now() }, id, ttlMs)
+  /** The same in a form. */
+  async logoutForm(form: URLSearchParams): Promise<string | undefined> {
+    const message = form.get('SAMLRequest')
+    if (message === null) return undefined
+    const relayState = this.readRelayState(form)
+    const { idp, checked } = await this.#check((idp) => ({
+      kind: 'logout-form',
+      parties: this.#toParties(idp, 'single_logout_url'),
+      message,
+    }))
+    return this.#signOut(idp, { ...checked, relayState })
+  }
 
-  const toParties = (idp: IdentityProvider, address: string): Parties => ({
-    idp,
-    entityId: urls().entity_id,
-    address,
-  })
+  #toParties(
+    idp: IdentityProvider,
+    address: 'assertion_consumer_service_url' | 'single_logout_url',
+  ): Parties {
+    const urls = this.#options.urls()
+    return { idp, entityId: urls.entity_id, address: urls[address] }
+  }
 
   /**
    * Checks a message; throws `SignInError`. One that is signed with an unknown key is checked once more if there is newer
    * metadata: providers replace their keys.
    */
-  async function check<C extends SamlCheck>(createCheck: (idp: IdentityProvider) => C) {
+  async #check<C extends SamlCheck>(createCheck: (idp: IdentityProvider) => C) {
+    const { workers, accountId } = this.#options
     const run = (idp: IdentityProvider) => workers.check(accountId, createCheck(idp))
-    const current = await identityProvider.load()
+    const current = await this.#identityProvider.load()
     const first = await run(current)
     const newer =
-      isRejection(first) && first.isKeyUnknown ? await identityProvider.loadNewer(current) : undefined
+      isRejection(first) && first.isKeyUnknown ? await this.#identityProvider.loadNewer(current) : undefined
     const checked = requireAccepted(newer === undefined ? first : await run(newer))
     return { idp: newer ?? current, checked }
   }
 
-  async function validate(form: URLSearchParams, requestId: string): Promise<Identity> {
-    const { idp, checked } = await check((idp) => ({
+  async #validate(form: URLSearchParams, requestId: string): Promise<Identity> {
+    const { settings, clock } = this.#options
+    const { idp, checked } = await this.#check((idp) => ({
       kind: 'response',
-      parties: toParties(idp, urls().assertion_consumer_service_url),
+      parties: this.#toParties(idp, 'assertion_consumer_service_url'),
       message: form.get('SAMLResponse') ?? '',
       requestId,
       attributes: {
@@ -106,123 +193,39 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     }))
     // Keyed by the assertion id, which stays the same however the document around it is rewritten.
     const id = `assertion ${hash('sha256', `${idp.entityId} ${checked.assertionId}`)}`
-    if (!(await consume(id, MAX_ASSERTION_AGE_MS + 2 * MAX_CLOCK_SKEW_MS))) throw new SignInError('completed')
-    return requireGroup(checked.identity)
-  }
-
-  function requireGroup(identity: Identity): Identity {
-    const authorizedGroups = settings.authorized_groups
-    if (authorizedGroups.length > 0 && !identity.groups.some((group) => authorizedGroups.includes(group)))
-      throw new SignInError('group_not_allowed', { person: identity.email || identity.name || identity.id })
-    return identity
-  }
-
-  return {
-    name: options.name,
-    scopeId,
-    version,
-    get label() {
-      return urls().entity_id
-    },
-    get provider() {
-      return identityProvider.name
-    },
-    async describeProvider() {
-      const { entityId } = await identityProvider.load()
-      return { name: URL.parse(entityId)?.hostname || entityId, url: entityId }
-    },
-    createMemory: () => ({}),
-
-    async begin({ signInId }, state, { switchesAccount = false } = {}) {
-      const idp = await identityProvider.load()
-      return writer.authorizeUrl(idp, { requestId: `_${signInId}`, relayState: state, switchesAccount })
-    },
-
-    complete() {
-      // Responses arrive by POST on the login host, which issues a ticket; nothing else can be completed here.
-      throw new SignInError('response_invalid')
-    },
-
-    renew: () => Promise.reject(new GrantRevoked('SAML has no tokens')),
-    identify: () => Promise.reject(new GrantRevoked('SAML has no tokens')),
-
-    metadata: () => writer.metadata(),
-
-    readRelayState(form) {
-      const relayState = form.get('RelayState') ?? ''
-      if (relayState.length > MAX_RELAY_STATE_LENGTH) throw new SignInError('response_invalid')
-      return relayState
-    },
-
-    async consumeResponse(form, state) {
-      const identity = await validate(form, `_${state.signInId}`)
-      return tickets.ticketUrl(state, identity, { returnTo: state.returnTo ?? '' })
-    },
-
-    async consumeUnsolicited(form, serves) {
-      const { returnTo, ...origin } = createIdpInitiatedOrigin(form.get('RelayState') ?? '', serves)
-      return tickets.ticketUrl(origin, await validate(form, ''), { returnTo })
-    },
-
-    async logoutUrl(identity) {
-      return writer.logoutUrl(await identityProvider.load(), identity)
-    },
-
-    signedOutSince: ({ id }, since) => revocations.isRevoked(scopeId, toSubject(id), since),
-
-    async logoutQuery(query) {
-      const { idp, checked } = await check((idp) => ({
-        kind: 'logout-query',
-        parties: toParties(idp, urls().single_logout_url),
-        query,
-      }))
-      // The response to a logout started here: that session has already ended.
-      return checked === undefined ? undefined : signOut(idp, checked)
-    },
-
-    async logoutForm(form) {
-      const message = form.get('SAMLRequest')
-      if (message === null) return undefined
-      const relayState = this.readRelayState(form)
-      const { idp, checked } = await check((idp) => ({
-        kind: 'logout-form',
-        parties: toParties(idp, urls().single_logout_url),
-        message,
-      }))
-      return signOut(idp, { ...checked, relayState })
-    },
+    const ttlMs = MAX_ASSERTION_AGE_MS + 2 * MAX_CLOCK_SKEW_MS
+    if (!(await consumeOnce(this.#options, id, ttlMs))) throw new SignInError('completed')
+    const groups = settings.authorized_groups
+    requireAllowed(checked.identity, { ...ALLOW_EVERYONE, groups })
+    return checked.identity
   }
 
   /** Revokes all local sessions of the person named in a logout request. */
-  async function signOut(idp: IdentityProvider, logout: CheckedLogout): Promise<string | undefined> {
-    if (!(await consume(`log-out ${scopeId} ${logout.id}`, MAX_ASSERTION_AGE_MS)))
+  async #signOut(idp: IdentityProvider, logout: CheckedLogout): Promise<string | undefined> {
+    const { scopeId } = this
+    const { settings, clock } = this.#options
+    if (!(await consumeOnce(this.#options, `log-out ${scopeId} ${logout.id}`, MAX_ASSERTION_AGE_MS)))
       throw new SignInError('logout_invalid', { cause: new Error('it was used already') })
-    await revokeSessions(logout.nameId)
-    return writer.logoutResponseUrl(idp, logout)
-  }
-
-  async function revokeSessions(nameId: string): Promise<void> {
     const now = clock.now()
     const expiresAt = now + createLifetime(settings, 0).maxSeconds * 1000
-    const revocation = { scopeId, subject: toSubject(nameId), latestStart: now, expiresAt }
-    await revokeEverywhere({ store, revocations, now }, revocation)
+    const revocation = { scopeId, subject: toSubject(logout.nameId), latestStart: now, expiresAt }
+    await revokeEverywhere(this.#options, revocation)
+    return this.#writer.logoutResponseUrl(idp, logout)
   }
 
   /**
    * The origin of an IdP-initiated sign-in. RelayState names the page, which must be served by this service provider.
    */
-  function createIdpInitiatedOrigin(
-    relayState: string,
-    serves: ServesOrigin,
-  ): SignInOrigin & { returnTo: string } {
+  #createIdpInitiatedOrigin(relayState: string, serves: ServesOrigin): SignInOrigin & { returnTo: string } {
+    const { settings, urls } = this.#options
     if (!settings.allow_idp_initiated) throw new SignInError('idp_initiated_off')
     const url = URL.parse(relayState)
     const { port } = new URL(urls().assertion_consumer_service_url)
     if (url === null || url.protocol !== 'https:' || url.port !== port || !serves(url.origin, url.pathname))
       throw new SignInError('page_unknown')
     return {
-      scopeId,
-      version,
+      scopeId: this.scopeId,
+      version: this.version,
       origin: url.origin,
       signInId: '',
       browser: '',

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../base/values/clock.ts'
 import type { SessionActivity, StartedSession } from '../../../resources/index.ts'
 import { edgeError } from '../../errors.ts'
 import type { ReplayGuard } from './replay-guard.ts'
@@ -19,13 +20,13 @@ export interface LoginStore {
 
 /** Consumes an id on all nodes. Ids this node has already seen cause no write. */
 export async function consumeOnce(
-  { replayGuard, store, now }: { replayGuard: ReplayGuard; store: LoginStore; now: number },
+  { replayGuard, store, clock }: { replayGuard: ReplayGuard; store: LoginStore; clock: Clock },
   id: string,
   ttlMs: number,
 ): Promise<boolean> {
   if (!replayGuard.consume(id, ttlMs)) return false
   try {
-    return await store.consume(id, now + ttlMs)
+    return await store.consume(id, clock.now() + ttlMs)
   } catch {
     throw edgeError('login_unavailable')
   }
@@ -33,7 +34,7 @@ export async function consumeOnce(
 
 /** Revokes sessions on all nodes. Fails with a retryable error when that is not certain. */
 export async function revokeEverywhere(
-  { store, revocations, now }: { store: LoginStore; revocations: Revocations; now: number },
+  { store, revocations, clock }: { store: LoginStore; revocations: Revocations; clock: Clock },
   revocation: Revocation,
 ): Promise<void> {
   try {
@@ -41,5 +42,5 @@ export async function revokeEverywhere(
   } catch {
     throw edgeError('login_unavailable')
   }
-  revocations.add(revocation, now)
+  revocations.add(revocation, clock.now())
 }

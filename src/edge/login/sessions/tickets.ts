@@ -61,88 +61,86 @@ export interface Ticket extends Omit<SignInOrigin, 'path'> {
  * Carries a sign-in: to the provider as a sealed state, back to the login host, and from there to the guard as a sealed
  * ticket. Codes and assertions of a provider never reach the host of a tenant.
  */
-export interface Tickets {
-  sealState(state: SignInState): string
+export class Tickets {
+  readonly #seal: Seal
+  readonly #clock: Clock
+  readonly #log: Logger
+
+  constructor({ seal, clock, log }: { readonly seal: Seal; readonly clock: Clock; readonly log: Logger }) {
+    this.#seal = seal
+    this.#clock = clock
+    this.#log = log
+  }
+
+  sealState({ returnTo, ...state }: SignInState): string {
+    return encryptScoped(this.#seal, 'state', {
+      ...state,
+      ...(returnTo !== undefined && returnTo.length <= MAX_RETURN_LENGTH && { returnTo }),
+    })
+  }
+
   /** Undefined for text that is no state of this platform. */
-  openState(text: string): SignInState | undefined
-  sealSignOut(state: SignOutState): string
+  openState(text: string): SignInState | undefined {
+    return decryptScoped<SignInState>(this.#seal, 'state', text)
+  }
+
+  sealSignOut(state: SignOutState): string {
+    return encryptScoped(this.#seal, 'sign-out', state)
+  }
+
   /** Undefined for text that is no sign-out of this platform. */
-  openSignOut(text: string): SignOutState | undefined
+  openSignOut(text: string): SignOutState | undefined {
+    return decryptScoped<SignOutState>(this.#seal, 'sign-out', text)
+  }
+
   /** The URL that returns the visitor to the guard with a ticket, and with tokens unless they are too large. */
   ticketUrl(
-    origin: SignInOrigin,
+    { scopeId, version, origin, path, signInId, browser }: SignInOrigin,
     identity: Identity,
-    options?: { readonly returnTo?: string; readonly tokens?: StoredTokens },
-  ): string
+    { returnTo = '', tokens }: { readonly returnTo?: string; readonly tokens?: StoredTokens } = {},
+  ): string {
+    if (!fitsCookie(identity)) throw new SignInError('identity_too_large')
+    const ticket: Omit<Ticket, 'tokens' | 'identity'> = {
+      id: randomBytes(16).toString('base64url'),
+      scopeId,
+      version,
+      origin,
+      signInId,
+      browser,
+      returnTo,
+      at: this.#clock.now(),
+    }
+    const marker = path === CALLBACK_PATH ? '' : `${CALLBACK_QUERY}&`
+    const format = (maxIdentityBytes: number, sealedTokens: string | undefined) => {
+      const fitted = { ...ticket, identity: fitIdentity(identity, maxIdentityBytes) }
+      const suffix = sealedTokens === undefined ? '' : `&tokens=${sealedTokens}`
+      const query = `${marker}ticket=${encryptScoped(this.#seal, 'ticket', fitted)}${suffix}`
+      return toLocation(origin, `${path}?${query}`)
+    }
+    const complete = format(MAX_IDENTITY_BYTES, tokens && sealTokens(this.#seal, ticket.id, tokens))
+    if (complete.length <= MAX_URL_LENGTH) return complete
+    const needed = tokens && dropLogoutHint(tokens)
+    const sealedTokens = needed && sealTokens(this.#seal, ticket.id, needed)
+    const url = format(MAX_IDENTITY_BYTES, sealedTokens)
+    if (url.length <= MAX_URL_LENGTH) return url
+    // Tokens that a policy needs are worth more than groups that it has checked already.
+    const excess = Math.ceil(((url.length - MAX_URL_LENGTH) * 3) / 4)
+    const shorter = format(MAX_IDENTITY_BYTES - excess, sealedTokens)
+    const fits = shorter.length <= MAX_URL_LENGTH
+    const dropped = fits ? ['claims', 'groups'] : ['tokens']
+    this.#log.warn({ scopeId, dropped }, 'a sign-in is too large for a URL')
+    return fits ? shorter : format(MAX_IDENTITY_BYTES, undefined)
+  }
+
   /** Undefined for text that is no ticket of this platform. */
-  openTicket(query: URLSearchParams): Ticket | undefined
-  /** Whether the visitor took too long. */
-  isExpired(passed: SignInState | Ticket): boolean
-}
+  openTicket(query: URLSearchParams): Ticket | undefined {
+    const ticket = decryptScoped<Omit<Ticket, 'tokens'>>(this.#seal, 'ticket', query.get('ticket') ?? '')
+    return ticket && { ...ticket, tokens: openTokens(this.#seal, ticket.id, query.get('tokens') ?? '') }
+  }
 
-export function createTickets({ seal, clock, log }: { seal: Seal; clock: Clock; log: Logger }): Tickets {
-  // Setting the clock back must not extend any lifetime.
-  const isOlderThan = (issuedAt: number, ms: number) => Math.abs(clock.now() - issuedAt) > ms
-
-  return {
-    sealState: ({ returnTo, ...state }) =>
-      encryptScoped(seal, 'state', {
-        ...state,
-        ...(returnTo !== undefined && returnTo.length <= MAX_RETURN_LENGTH && { returnTo }),
-      }),
-
-    openState: (text) => decryptScoped<SignInState>(seal, 'state', text),
-
-    sealSignOut: (state) => encryptScoped(seal, 'sign-out', state),
-
-    openSignOut: (text) => decryptScoped<SignOutState>(seal, 'sign-out', text),
-
-    ticketUrl(
-      { scopeId, version, origin, path, signInId, browser },
-      identity,
-      { returnTo = '', tokens } = {},
-    ) {
-      if (!fitsCookie(identity)) throw new SignInError('identity_too_large')
-      const ticket: Omit<Ticket, 'tokens' | 'identity'> = {
-        id: randomBytes(16).toString('base64url'),
-        scopeId,
-        version,
-        origin,
-        signInId,
-        browser,
-        returnTo,
-        at: clock.now(),
-      }
-      const marker = path === CALLBACK_PATH ? '' : `${CALLBACK_QUERY}&`
-      const format = (maxIdentityBytes: number, sealedTokens: string | undefined) => {
-        const fitted = { ...ticket, identity: fitIdentity(identity, maxIdentityBytes) }
-        const suffix = sealedTokens === undefined ? '' : `&tokens=${sealedTokens}`
-        const query = `${marker}ticket=${encryptScoped(seal, 'ticket', fitted)}${suffix}`
-        return toLocation(origin, `${path}?${query}`)
-      }
-      const complete = format(MAX_IDENTITY_BYTES, tokens && sealTokens(seal, ticket.id, tokens))
-      if (complete.length <= MAX_URL_LENGTH) return complete
-      const needed = tokens && dropLogoutHint(tokens)
-      const sealedTokens = needed && sealTokens(seal, ticket.id, needed)
-      const url = format(MAX_IDENTITY_BYTES, sealedTokens)
-      if (url.length <= MAX_URL_LENGTH) return url
-      // Tokens that a policy needs are worth more than groups that it has checked already.
-      const excess = Math.ceil(((url.length - MAX_URL_LENGTH) * 3) / 4)
-      const shorter = format(MAX_IDENTITY_BYTES - excess, sealedTokens)
-      const fits = shorter.length <= MAX_URL_LENGTH
-      log.warn(
-        { scopeId, dropped: fits ? ['claims', 'groups'] : ['tokens'] },
-        'a sign-in is too large for a URL',
-      )
-      return fits ? shorter : format(MAX_IDENTITY_BYTES, undefined)
-    },
-
-    openTicket(query) {
-      const ticket = decryptScoped<Omit<Ticket, 'tokens'>>(seal, 'ticket', query.get('ticket') ?? '')
-      return ticket && { ...ticket, tokens: openTokens(seal, ticket.id, query.get('tokens') ?? '') }
-    },
-
-    isExpired: (passed) =>
-      isOlderThan(passed.at, 'memory' in passed ? MAX_STATE_SECONDS * 1000 : MAX_TICKET_AGE_MS),
+  /** Whether the visitor took too long. Setting the clock back must not extend any lifetime. */
+  isExpired(passed: SignInState | Ticket): boolean {
+    const maxAgeMs = 'memory' in passed ? MAX_STATE_SECONDS * 1000 : MAX_TICKET_AGE_MS
+    return Math.abs(this.#clock.now() - passed.at) > maxAgeMs
   }
 }

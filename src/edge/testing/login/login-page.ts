@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import type { OutboundRequest } from '../../../base/outbound/outbound.ts'
 import { Secret } from '../../../base/values/secret.ts'
 import type { SessionActivity, StartedSession } from '../../../resources/index.ts'
-import { createLogins, type LoginStore, type Revocation } from '../../login/index.ts'
+import { LoginService, type LoginStore, type Revocation } from '../../login/index.ts'
 import type { TestResponse } from '../client.ts'
 import { echo, HOST, startHttpsEdge } from '../https-edge.ts'
 
@@ -67,17 +67,16 @@ export async function startLoginPage(
     recordSession: (session) => shared.sessions.push(session),
     recordActivity: (activity) => shared.activity.push(activity),
   }
-  const logins = createLogins({
+  const logins = new LoginService({
     outbound,
     clock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => 'https://idp.adit.localhost',
     store,
   })
-  const loginHost = { name: IDP, host: logins.host }
   const harness = await startHttpsEdge(t, echo, {
     config: { tickMs: 20 },
-    dependencies: { logins, loginHost },
+    dependencies: { logins, loginHost: IDP },
   })
   const { config, routeId, sendRequest } = harness
   const provider = { google: { client_id: 'app', client_secret: 'secret', scopes: [] } }

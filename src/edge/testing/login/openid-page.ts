@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { startHttp } from '../../../../test/support/local-server.ts'
 import { Secret } from '../../../base/values/secret.ts'
 import { endpointOptions } from '../../../resources/endpoint-options.ts'
-import { createLogins } from '../../login/index.ts'
+import { LoginService } from '../../login/index.ts'
 import type { TestResponse } from '../client.ts'
 import { echo, HOST, startHttpsEdge } from '../https-edge.ts'
 import { createLocalTunnel } from '../tunnels.ts'
@@ -39,7 +39,7 @@ export async function startOpenidPages(
   const { issuer, observed, outbound } = provider
   const time = { offset: 0 }
   const clock = { now: () => Date.now() + time.offset, monotonic: () => performance.now() + time.offset }
-  const logins = createLogins({
+  const logins = new LoginService({
     outbound,
     clock,
     key: new Secret(randomBytes(32)),
@@ -50,7 +50,7 @@ export async function startOpenidPages(
   t.after(() => logins.close())
   const edge = await startHttpsEdge(t, echo, {
     config: { tickMs: 20 },
-    dependencies: { clock, logins, loginHost: { name: IDP, host: logins.host } },
+    dependencies: { clock, logins, loginHost: IDP },
   })
   const client = { client_id: 'app', client_secret: 'app-secret' }
   edge.config.update(edge.routeId, { oidc: { issuer, ...client, ...settings } })

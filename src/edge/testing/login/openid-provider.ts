@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { createOutbound } from '../../../base/outbound/outbound.ts'
 import { ALLOW_EVERYONE, type AllowRules } from '../../login/allow-rules.ts'
 import { BackchannelLogout } from '../../login/oidc/backchannel-logout.ts'
-import { createOidcSignIn, type OidcOptions } from '../../login/oidc/oidc.ts'
+import { type OidcOptions, OidcSignIn } from '../../login/oidc/oidc.ts'
 import { ReplayGuard } from '../../login/sessions/replay-guard.ts'
 import { Revocations } from '../../login/sessions/revocations.ts'
 import { forgetfulLoginStore } from './login-store.ts'
@@ -207,7 +207,7 @@ export async function startOpenidProvider(t: TestContext) {
     allow: Partial<AllowRules> = {},
     client: Partial<Pick<OidcOptions, 'clientSecret' | 'tokenAuthMethod'>> = {},
   ) =>
-    createOidcSignIn({
+    new OidcSignIn({
       issuer: from,
       clientId: 'app',
       clientSecret: CLIENT_SECRET,

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import type { ForgedResponse } from '../../../../test/login/saml-forge.ts'
 import { Secret } from '../../../base/values/secret.ts'
-import { createLogins, type LoginOptions } from '../../login/index.ts'
+import { type LoginOptions, LoginService } from '../../login/index.ts'
 import { HOST, startHttpsEdge } from '../https-edge.ts'
 import { IDP, setCookies } from './login-page.ts'
 import { forgetfulLoginStore } from './login-store.ts'
@@ -24,16 +24,15 @@ export async function startSamlPage(
   const time = { now: Date.now(), elapsed: 0 }
   const provider = await createSamlProvider()
   const used = new Set<string>()
-  const logins = createLogins({
+  const logins = new LoginService({
     outbound,
     clock: { now: () => time.now, monotonic: () => time.now + time.elapsed },
     key: new Secret(randomBytes(32)),
     idpUrl: () => `https://${IDP}`,
     store: { ...forgetfulLoginStore, consume: async (id) => used.size < used.add(id).size },
   })
-  t.after(logins.close)
-  const loginHost = { name: IDP, host: logins.host }
-  const harness = await startHttpsEdge(t, undefined, { dependencies: { logins, loginHost } })
+  t.after(() => logins.close())
+  const harness = await startHttpsEdge(t, undefined, { dependencies: { logins, loginHost: IDP } })
   const { config, routeId, sendRequest } = harness
 
   const protect = (id: string, changed?: Record<string, unknown>) => provider.protect(config, id, changed)
