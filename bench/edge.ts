@@ -8,7 +8,7 @@ import { silentLog } from '../src/base/process/log.ts'
 import { systemClock } from '../src/base/values/clock.ts'
 import { newId } from '../src/base/values/id.ts'
 import { Secret } from '../src/base/values/secret.ts'
-import { createEdge, LoginService } from '../src/edge/index.ts'
+import { Edge, LoginService } from '../src/edge/index.ts'
 import { createTestCertificates } from '../src/edge/testing/certificates.ts'
 import { sendHttps, type TestResponse } from '../src/edge/testing/client.ts'
 import { TestConfiguration } from '../src/edge/testing/configuration.ts'
@@ -154,7 +154,7 @@ async function runEdge(edges: number, port: number): Promise<void> {
     idpUrl: () => `https://${hostOf('idp')}`,
     store: forgetfulLoginStore,
   })
-  const edge = createEdge({
+  const edge = new Edge({
     tunnels,
     log: silentLog,
     certificates: lookup,

@@ -4,6 +4,7 @@ import { ByteBudgets } from '../base/io/memory/byte-budget.ts'
 import { TimerWheel } from '../base/io/memory/timer-wheel.ts'
 import { WindowBudget } from '../base/io/memory/window-budget.ts'
 import { acceptPending } from '../base/io/sockets/accept-pending.ts'
+import type { ConcurrencyLimits } from '../base/io/sockets/concurrency-limiter.ts'
 import { type Listen, listen as openListener } from '../base/io/sockets/listeners.ts'
 import type { ProxyProtocolReader } from '../base/io/sockets/proxy-protocol-reader.ts'
 import { FlushScheduler } from '../base/io/streams/flush-scheduler.ts'
@@ -21,7 +22,7 @@ import { type EdgeRuntime, NO_CLUSTER_SERVICES, type RespondReadiness } from './
 import { type EdgeFollower, edgeKinds } from './contracts/snapshot.ts'
 import { EMPTY_TABLE, type HttpHost } from './contracts/table.ts'
 import { TlsPolicies } from './contracts/tls-policy.ts'
-import type { PublicPorts, TunnelLookup } from './contracts/tunnels.ts'
+import type { TunnelLookup } from './contracts/tunnels.ts'
 import { BindingHandshake } from './kubernetes/binding-handshake.ts'
 import { createHttpListener } from './listeners/http.ts'
 import { type PortRange, TcpPorts } from './listeners/tcp-ports.ts'
@@ -115,19 +116,16 @@ export interface EdgeDependencies {
   readonly windows?: WindowBudget
 }
 
-/** The bound addresses. */
-export interface EdgeAddresses {
-  http: AddressInfo | undefined
-  https: AddressInfo | undefined
-}
+const DEFAULT_MAX_CONNECTIONS = 16_384
 
 /** The public side of the server: its listeners and their routing table. */
-export interface Edge {
-  readonly addresses: EdgeAddresses
+export class Edge {
+  /** The bound addresses. */
+  readonly addresses: { http?: AddressInfo; https?: AddressInfo } = {}
   /** Public TCP ports, for the sessions that bind tunnels to them. */
-  readonly ports: PublicPorts
+  readonly ports: TcpPorts
   /** The record kinds that configure edges, and the follower that receives their changes. */
-  readonly kinds: readonly string[]
+  readonly kinds: readonly string[] = edgeKinds
   readonly follower: EdgeFollower
   /** Counters of edges and routes, which of them are broken, and whether every change has been applied. */
   readonly scopes: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled' | 'flush'>
@@ -137,19 +135,132 @@ export interface Edge {
   }
   /** The counts of rate limits and circuit breakers, which processes exchange. */
   readonly sharedCounts: ExchangedCounts
-  start(): Promise<void>
+  readonly #dependencies: EdgeDependencies
+  readonly #listen: ListenOn
+  readonly #settings: LimitSettings
+  readonly #runtime: EdgeRuntime
+  readonly #services: EdgeServices
+  readonly #routing: ReturnType<typeof createRouting>
+  readonly #connectionLimits: ConcurrencyLimits
+  readonly #tlsPolicies = new TlsPolicies()
+  readonly #history = new TrafficHistory()
+  readonly #servers: Server[] = []
+  readonly #onError: (err: unknown) => void
+  #sampler: NodeJS.Timeout | undefined
+  #stopped: Promise<void> | undefined
+
+  constructor(dependencies: EdgeDependencies) {
+    const { config, log, tunnels, bindingIngress } = dependencies
+    const { reusePort = false, listen = openListener, maxConnections = DEFAULT_MAX_CONNECTIONS } = config
+    this.#dependencies = dependencies
+    this.#onError = (err) => log.error({ err }, 'edge connection failed')
+    this.#settings = { ...defaultLimits, ...config.limits }
+    this.#listen = (server, name, address) => listen(server, name, { ...address, reusePort })
+    this.#connectionLimits = { total: maxConnections, isShared: config.isShared }
+    const runtime = createRuntime(dependencies, this.#settings, this.#onError)
+    this.#runtime = runtime
+    this.#services = createServices(dependencies, runtime.clock)
+    const portRange = { ...config.tcp, reusePort, listen }
+    this.ports = new TcpPorts(runtime, portRange, this.#connectionLimits, config.proxyProtocol?.tcp)
+    this.#routing = createRouting({
+      runtime,
+      tunnels,
+      tlsPolicies: this.#tlsPolicies,
+      ports: this.ports,
+      services: this.#services,
+      dial: dependencies.dial ?? createDial(),
+      sharesCounts: config.sharesCounts ?? false,
+      compileSelectors: bindingIngress?.compileSelectors ?? (() => () => false),
+      platformHosts: createPlatformHosts(runtime, this.#tlsPolicies, dependencies),
+    })
+    runtime.table = this.#routing.routes
+    runtime.findErrorPage = this.#routing.findErrorPage
+    runtime.clusterServices = this.#routing.clusterServices
+    this.follower = this.#routing.edges
+    this.scopes = this.#routing.edges
+    this.sharedCounts = this.#routing.counts
+    this.traffic = {
+      totals: (accountId) => runtime.traffic.totals(accountId),
+      countries: (accountId) => runtime.traffic.countries(accountId),
+      accounts: () => runtime.traffic.accounts(),
+      history: (accountId) => this.#history.viewOf(accountId),
+    }
+  }
+
+  async start(): Promise<void> {
+    const runtime = this.#runtime
+    const { config } = this.#dependencies
+    runtime.timers.start()
+    this.#sampler = setInterval(() => this.#history.sample(runtime.traffic.accounts()), HISTORY_INTERVAL_MS)
+    if (config.http !== false) {
+      const server = createHttpListener(runtime, this.#connectionLimits, config.proxyProtocol?.http)
+      this.#servers.push(server)
+      this.addresses.http = await this.#listen(server, 'http', config.http)
+      runtime.publicHttpPort = config.publicHttpPort ?? this.addresses.http.port
+    }
+    if (config.https !== false) {
+      const server = this.#createTlsListener()
+      this.#servers.push(server)
+      this.addresses.https = await this.#listen(server, 'https', config.https)
+      runtime.publicHttpsPort = config.publicHttpsPort ?? this.addresses.https.port
+    }
+  }
+
   /** Stops accepting, lets exchanges in flight finish, and closes the rest after `drainMs`, by default `limits.drain` (P9); once. */
-  stop(drainMs?: number): Promise<void>
+  stop(drainMs = this.#settings.drain): Promise<void> {
+    this.#stopped ??= this.#drainAndClose(drainMs)
+    return this.#stopped
+  }
+
+  #createTlsListener(): Server {
+    const { certificates, tickets, config, bindingIngress } = this.#dependencies
+    const { clusterServices } = this.#routing
+    return createTlsListener(this.#runtime, {
+      certificates,
+      tickets,
+      defaultTlsPolicy: this.#tlsPolicies.get({ http: true }),
+      handshakeTimeout: this.#settings.handshake,
+      connectionLimits: this.#connectionLimits,
+      proxyProtocol: config.proxyProtocol?.https,
+      bindingIngress: bindingIngress && {
+        host: bindingIngress.host,
+        // Any certificate: a rejection then has a reason that the operator can log.
+        tlsPolicy: this.#tlsPolicies.get({ http: false, clientVerification: 'require-any' }),
+        accept: (client) =>
+          new BindingHandshake(this.#runtime, client, (print) => clusterServices.operatorWith(print)),
+      },
+    })
+  }
+
+  async #drainAndClose(drainMs: number): Promise<void> {
+    const runtime = this.#runtime
+    runtime.draining = true
+    await acceptPending([...this.#servers, ...this.ports.servers])
+    const serversClosed = this.#servers.map(
+      (server) => new Promise<void>((resolve) => server.close(() => resolve())),
+    )
+    this.ports.close()
+    clearInterval(this.#sampler)
+    this.#routing.stop()
+    for (const reader of Object.values(this.#dependencies.config.proxyProtocol ?? {})) reader?.close()
+    fanOut([...runtime.connections], (connection) => connection.drain(), this.#onError)
+    await waitForConnections(runtime, drainMs)
+    fanOut([...runtime.connections], (connection) => connection.destroy(), this.#onError)
+    fanOut([...runtime.idleUpstreams], (upstream) => upstream.close(), this.#onError)
+    await Promise.all([...serversClosed, this.#services.bodyReplacer.close()])
+    runtime.timers.stop()
+  }
 }
 
-const DEFAULT_MAX_CONNECTIONS = 16_384
+type ListenOn = (server: Server, name: string, address: EdgeListenAddress) => Promise<AddressInfo>
 
-export function createEdge(dependencies: EdgeDependencies): Edge {
-  const { tunnels, certificates, config, log, observe, bindingIngress, clock = systemClock } = dependencies
-  const onError = (err: unknown) => log.error({ err }, 'edge connection failed')
+function createRuntime(
+  { config, log, observe, ipData, windows, acmeChallenge, readiness, clock = systemClock }: EdgeDependencies,
+  settings: LimitSettings,
+  onError: (err: unknown) => void,
+): EdgeRuntime {
   const timers = new TimerWheel(clock, config.tickMs, onError)
-  const settings = { ...defaultLimits, ...config.limits }
-  const runtime: EdgeRuntime = {
+  return {
     flushScheduler: new FlushScheduler(onError),
     timers,
     clock,
@@ -159,12 +270,12 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     idleUpstreams: new Set(),
     trustedProxies: config.trustedProxies,
     observer: observe,
-    traffic: new Traffic(dependencies.ipData),
+    traffic: new Traffic(ipData),
     heldBodyBudgets: new ByteBudgets({ ...HELD_BODY_LIMITS, isShared: config.isShared }),
     localReplyBudgets: new ByteBudgets({ ...LOCAL_REPLY_LIMITS, isShared: config.isShared }),
-    windows: dependencies.windows ?? new WindowBudget(),
-    acmeChallenge: dependencies.acmeChallenge,
-    readiness: dependencies.readiness,
+    windows: windows ?? new WindowBudget(),
+    acmeChallenge,
+    readiness,
     errorPagesUrl: config.errorPagesUrl ?? (() => undefined),
     findErrorPage: () => undefined,
     clusterServices: NO_CLUSTER_SERVICES,
@@ -173,118 +284,18 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     table: EMPTY_TABLE,
     draining: false,
   }
-  const tlsPolicies = new TlsPolicies()
-  const connectionLimits = {
-    total: config.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
-    isShared: config.isShared,
-  }
-  const { proxyProtocol = {} } = config
-  const { reusePort = false, listen = openListener } = config
-  const ports = new TcpPorts(
-    runtime,
-    { ...config.tcp, reusePort, listen },
-    connectionLimits,
-    proxyProtocol.tcp,
-  )
-  const { dial = createDial(), outbound, policyOutbound } = dependencies
-  const services: EdgeServices = {
-    logins: dependencies.logins,
+}
+
+function createServices(dependencies: EdgeDependencies, clock: Clock): EdgeServices {
+  const { logins, outbound, policyOutbound, ipData = NO_IP_DATA, takeRateLease } = dependencies
+  return {
+    logins,
     signingKeys: outbound && createSnsKeys({ fetch: outbound.fetch, clock }),
     keySets: outbound && createKeySets({ fetch: outbound.fetch, clock }),
-    ipData: dependencies.ipData ?? NO_IP_DATA,
+    ipData,
     outboundCalls: policyOutbound && createOutboundCalls(policyOutbound),
     bodyReplacer: createBodyReplacer(),
-    takeRateLease: dependencies.takeRateLease,
-  }
-  const routing = createRouting({
-    runtime,
-    tunnels,
-    tlsPolicies,
-    ports,
-    services,
-    dial,
-    sharesCounts: config.sharesCounts ?? false,
-    compileSelectors: bindingIngress?.compileSelectors ?? (() => () => false),
-    platformHosts: createPlatformHosts(runtime, tlsPolicies, dependencies),
-  })
-  const { clusterServices, edges } = routing
-  runtime.table = routing.routes
-  runtime.findErrorPage = routing.findErrorPage
-  runtime.clusterServices = clusterServices
-  const addresses: EdgeAddresses = { http: undefined, https: undefined }
-  const servers: Server[] = []
-  const history = new TrafficHistory()
-  let sampler: NodeJS.Timeout | undefined
-
-  async function start(): Promise<void> {
-    timers.start()
-    sampler = setInterval(() => history.sample(runtime.traffic.accounts()), HISTORY_INTERVAL_MS)
-    if (config.http !== false) {
-      const server = createHttpListener(runtime, connectionLimits, proxyProtocol.http)
-      servers.push(server)
-      addresses.http = await listen(server, 'http', { ...config.http, reusePort })
-      if (config.publicHttpPort === undefined) runtime.publicHttpPort = addresses.http.port
-    }
-    if (config.https !== false) {
-      const server = createTlsListener(runtime, {
-        certificates,
-        tickets: dependencies.tickets,
-        defaultTlsPolicy: tlsPolicies.get({ http: true }),
-        handshakeTimeout: settings.handshake,
-        connectionLimits,
-        proxyProtocol: proxyProtocol.https,
-        bindingIngress: bindingIngress && {
-          host: bindingIngress.host,
-          // Any certificate: a rejection then has a reason that the operator can log.
-          tlsPolicy: tlsPolicies.get({ http: false, clientVerification: 'require-any' }),
-          accept: (client) =>
-            new BindingHandshake(runtime, client, (fingerprint) => clusterServices.operatorWith(fingerprint)),
-        },
-      })
-      servers.push(server)
-      addresses.https = await listen(server, 'https', { ...config.https, reusePort })
-      if (config.publicHttpsPort === undefined) runtime.publicHttpsPort = addresses.https.port
-    }
-  }
-
-  let stopped: Promise<void> | undefined
-
-  async function drainAndClose(drainMs: number): Promise<void> {
-    runtime.draining = true
-    await acceptPending([...servers, ...ports.servers])
-    const serversClosed = servers.map(
-      (server) => new Promise<void>((resolve) => server.close(() => resolve())),
-    )
-    ports.close()
-    clearInterval(sampler)
-    routing.stop()
-    for (const reader of Object.values(proxyProtocol)) reader?.close()
-    fanOut([...runtime.connections], (connection) => connection.drain(), onError)
-    await waitForConnections(runtime, drainMs)
-    fanOut([...runtime.connections], (connection) => connection.destroy(), onError)
-    fanOut([...runtime.idleUpstreams], (upstream) => upstream.close(), onError)
-    await Promise.all([...serversClosed, services.bodyReplacer.close()])
-    timers.stop()
-  }
-
-  return {
-    addresses,
-    ports,
-    kinds: edgeKinds,
-    follower: edges,
-    scopes: edges,
-    sharedCounts: routing.counts,
-    traffic: {
-      totals: (accountId) => runtime.traffic.totals(accountId),
-      countries: (accountId) => runtime.traffic.countries(accountId),
-      accounts: () => runtime.traffic.accounts(),
-      history: (accountId) => history.viewOf(accountId),
-    },
-    start,
-    stop(drainMs = settings.drain) {
-      stopped ??= drainAndClose(drainMs)
-      return stopped
-    },
+    takeRateLease,
   }
 }
 

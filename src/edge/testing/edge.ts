@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import { silentLog } from '../../base/process/log.ts'
-import { createEdge, type Edge, type EdgeConfig, type EdgeDependencies } from '../edge.ts'
+import { Edge, type EdgeConfig, type EdgeDependencies } from '../edge.ts'
 import { TestTunnels } from './tunnels.ts'
 
 /** Short enough for tests to hit every timeout, long enough for a busy machine. */
@@ -28,7 +28,7 @@ export async function startEdge(
   dependencies: Partial<EdgeDependencies> = {},
 ): Promise<{ edge: Edge; tunnels: TestTunnels; port: number; tlsPort: number }> {
   const local = { host: '127.0.0.1', port: 0 }
-  const edge = createEdge({
+  const edge = new Edge({
     tunnels,
     log: silentLog,
     certificates: () => undefined,

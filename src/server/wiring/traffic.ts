@@ -15,9 +15,8 @@ import { Cluster, NODE_NAME } from '../../cluster/index.ts'
 import {
   type CountUpdate,
   combineObservers,
-  createEdge,
   createServedCertificates,
-  type Edge,
+  Edge,
   LoginService,
   type OauthEndpoints,
   OUTBOUND_CALL_LIMITS,
@@ -141,7 +140,7 @@ async function wireEdge(
   cleanup.defer(() => policyOutbound.close())
   const tickets = await followTicketSecret(store, clock, logOf('edge'))
   cleanup.defer(() => tickets.stop())
-  const edge = createEdge({
+  const edge = new Edge({
     tunnels: foundation.tunnels,
     observe: combineObservers(logOf('server'), events.observer, requestLog),
     acmeChallenge: certs.httpChallenge,
