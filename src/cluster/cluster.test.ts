@@ -104,7 +104,7 @@ test('peers follow starts and stops, and do not republish them', async (t) => {
   first.registry.addSession(agentSession)
   first.registry.bind(agentSession, spec)
   await eventually(() => served() === '1,1', 'both have it')
-  first.registry.removeSession(agentSession, 'orderly')
+  first.registry.removeSession(agentSession, 'closed')
 
   await eventually(() => served() === '0,0', 'both removed it')
   assert.deepEqual(second.registry.sessionsOf('ac_1'), [])
@@ -215,16 +215,17 @@ test('a node that drains opens streams at tunnels of agents that could not move,
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
   const opened: string[] = []
-  for (const [name, moving] of [
-    ['moved', true],
-    ['staying', false],
+  for (const [name, state] of [
+    ['moved', 'moving'],
+    ['staying', 'online'],
   ] as const) {
-    const agent = { ...session(name), moving }
+    const agent = session(name)
     const open: TunnelSpec['open'] = () => {
       opened.push(name)
       throw new Error('The upstream is unavailable.')
     }
     first.registry.addSession(agent)
+    agent.state = state
     first.registry.bind(agent, { ...tunnelSpec(name), open })
   }
   const { registry } = await startNode(t, nodes, 'two')
@@ -432,13 +433,13 @@ test('a tunnel whose address a peer is about to release is bound as soon as it i
   for (const { registry } of [first, second])
     await eventually(() => registry.tunnelsOf('ac_1').length === 1, 'the holder is known')
   // The first node already knows of the end, the third one not yet.
-  first.registry.removeSession(first.registry.session('ac_1', 'ts_1')!, 'orderly')
+  first.registry.removeSession(first.registry.session('ac_1', 'ts_1')!, 'closed')
   first.registry.addSession(next)
   first.registry.bind(next, spec)
   await eventually(() => third.registry.session('ac_1', 'ts_2') !== undefined, 'the third knows the session')
   assert.equal(third.registry.directory.atHost('http', 'a.example.com')?.current, atThird)
 
-  third.registry.removeSession(holder, 'orderly')
+  third.registry.removeSession(holder, 'closed')
 
   const served = () =>
     [second, third].map(

@@ -21,7 +21,14 @@ import {
   TypeReader,
   Watchdog,
 } from '../protocol/index.ts'
-import type { ClientInfo, Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
+import {
+  type ClientInfo,
+  type Command,
+  keepsNames,
+  type LiveEvent,
+  type LiveSession,
+  type LiveTunnel,
+} from '../sessions/index.ts'
 import { LineReader } from './json-lines.ts'
 import { Watcher } from './watcher.ts'
 import {
@@ -82,7 +89,9 @@ export class RegistryPublisher {
 
   /** Records a change and sends it to every watcher. */
   onLiveEvent(event: LiveEvent): void {
-    if (!isReplacement(event)) this.#send(this.#record(event))
+    // Peers learn from the other node that a tunnel or session has only moved, some of them later than this one; streams
+    // that they open until then are still served here.
+    if (!('end' in event && event.end === 'moved')) this.#send(this.#record(event))
   }
 
   /** Sends a revocation of visitors' sessions to every watcher. One that watches later reads it from the database. */
@@ -230,7 +239,7 @@ export class RegistryPublisher {
     else if (type === PeerStream.End)
       stream.sink = this.#handleCall(stream, ({ session, reason }) => {
         // A credential that was revoked is seen by each node itself.
-        this.#sessions.get(String(session))?.supersede(String(reason))
+        this.#sessions.get(String(session))?.end(String(reason))
         return {}
       })
     else stream.reset(new MuxError(ErrorCode.Protocol, `There is no kind ${type} of stream.`))
@@ -269,7 +278,7 @@ export class RegistryPublisher {
       if (sessionId !== undefined) return this.#openOnLeg(sessionId, id, client)
       const tunnel = this.#tunnels.get(id)
       if (tunnel === undefined) throw new MuxError(ErrorCode.StreamRefused, 'The tunnel is offline.')
-      if (this.#agentsMoved && tunnel.session.moving)
+      if (this.#agentsMoved && ['moving', 'moved'].includes(tunnel.session.state))
         throw new MuxError(ErrorCode.StreamRefused, 'The agent has moved to another node.')
       return tunnel.open(client)
     })
@@ -311,7 +320,7 @@ export class RegistryPublisher {
         return { sessionChanged: toSessionSnapshot(event.session) }
       case 'session_stopped':
         this.#sessions.delete(event.session.id)
-        return { sessionGone: event.session.id, kept: event.inGrace }
+        return { sessionGone: event.session.id, kept: keepsNames(event.end) }
       case 'legs_changed': {
         const { session } = event
         if (session.legs === undefined || session.legs.all.length === 0) this.#legged.delete(session.id)
@@ -326,17 +335,8 @@ export class RegistryPublisher {
       case 'tunnel_stopped': {
         const { id, sessionId, bindId } = event.tunnel
         this.#tunnels.delete(id)
-        return { tunnelGone: { sessionId, bindId, kept: event.inGrace } }
+        return { tunnelGone: { sessionId, bindId, kept: event.end === 'lost' } }
       }
     }
   }
-}
-
-/**
- * Whether a tunnel or session has only moved to another node. Peers learn that from the other node, some of them later than
- * this one; streams that they open until then are still served here.
- */
-function isReplacement(event: LiveEvent): boolean {
-  if (event.type === 'tunnel_stopped') return event.replaced && event.tunnel.session.moving === true
-  return event.type === 'session_stopped' && event.replaced && event.session.moving === true
 }

@@ -178,14 +178,15 @@ export class RemoteRegistry {
       this.#rejected.delete(bindKey(event.tunnelGone))
       const session = this.#sessions.get(sessionId)
       // `kept`: the session is lost, which the next event says. Legs here may still serve it.
-      if (session !== undefined && !(kept && session.hasLegs)) registry.unbind(session, bindId, kept)
+      if (session !== undefined && !(kept && session.hasLegs))
+        registry.unbind(session, bindId, kept ? 'lost' : 'closed')
     } else if ('sessionGone' in event) {
       const session = this.#sessions.get(event.sessionGone)
       this.#sessions.delete(event.sessionGone)
       // Legs that the home may still have serve no new streams.
       registry.reportLegs(this.#options.peerId, event.sessionGone, [])
       if (event.kept) session?.orphan()
-      else if (session !== undefined) registry.removeSession(session, 'orderly')
+      else if (session !== undefined) registry.removeSession(session, 'closed')
     } else if ('complete' in event) this.#complete()
   }
 

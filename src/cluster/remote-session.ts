@@ -12,6 +12,7 @@ import {
   type LiveTunnel,
   type ProbeOutcome,
   type Registry,
+  type SessionState,
 } from '../sessions/index.ts'
 import { PeerStream, type SessionSnapshot } from './wire.ts'
 
@@ -38,11 +39,8 @@ type PeerCall = (type: number, message: object, timeoutMs?: number) => Promise<R
 
 /**
  * A session whose home is a peer, which enforces its rules and sends its commands. This copy owns the tunnels here, and
- * the legs that its agent has to this node: a stream is opened on one of them, or through the link.
- *
- *   LINKED  --- the link is down, or the home has lost the session --->  ORPHANED, if it has legs here or at other nodes
- *   ORPHANED --- the link is up again and the peer still has the session --->  LINKED
- *   ORPHANED --- its agent's next session takes its tunnels over, its last leg closes, or `MAX_ORPHANED_MS` pass ---> removed
+ * the legs that its agent has to this node: a stream is opened on one of them, or through the link. It is orphaned for
+ * `MAX_ORPHANED_MS` at most.
  */
 export class RemoteSession implements LiveSession {
   readonly remote = true
@@ -61,6 +59,7 @@ export class RemoteSession implements LiveSession {
   readonly startedAt: number
   readonly fence: number
   acl = UNRESTRICTED
+  state: SessionState = 'connecting'
   readonly #registry: Registry
   readonly #clock: Clock
   #legs: Legs | undefined
@@ -124,6 +123,7 @@ export class RemoteSession implements LiveSession {
 
   /** The home is lost: legs to other nodes go on serving until the agent has moved its home. */
   orphan(): void {
+    this.state = 'orphaned'
     this.#link = undefined
     if (this.#isUsed) this.#orphanTimer = setTimeout(() => this.#expire(), MAX_ORPHANED_MS).unref()
     else this.#remove()
@@ -131,8 +131,9 @@ export class RemoteSession implements LiveSession {
 
   /** The home of an orphaned session is linked again. False for any other session. */
   relink(link: PeerLink): boolean {
-    if (this.#link !== undefined || !this.#registry.has(this)) return false
+    if (this.state !== 'orphaned') return false
     clearTimeout(this.#orphanTimer)
+    this.state = 'online'
     this.#link = link
     return true
   }
@@ -141,10 +142,6 @@ export class RemoteSession implements LiveSession {
     this.#legs?.close(ErrorCode.NoError, reason)
     // If the link is down, the session is gone as well.
     this.#call(PeerStream.End, { session: this.id, reason }).catch(() => {})
-  }
-
-  supersede(reason: string): void {
-    this.end(reason)
   }
 
   /** The owning node sees the same change and notifies its agent. */
@@ -173,7 +170,7 @@ export class RemoteSession implements LiveSession {
     this.#link?.call(...args) ?? Promise.reject(new Error('The node of the session is not linked.'))
 
   #onLegsGone(): void {
-    if (this.#link === undefined && !this.hasLegs) this.#remove()
+    if (this.state === 'orphaned' && !this.hasLegs) this.#remove()
   }
 
   /** Whether legs serve tunnels, or did and have streams left. */
@@ -187,7 +184,7 @@ export class RemoteSession implements LiveSession {
 
   #expire(): void {
     // Streams that are open go on once the tunnels are taken over.
-    for (const { bindId } of this.#registry.tunnelsIn(this)) this.#registry.unbind(this, bindId, true)
+    for (const { bindId } of this.#registry.tunnelsIn(this)) this.#registry.unbind(this, bindId, 'lost')
     if (this.#isBusy) this.#orphanTimer = setTimeout(() => this.#expire(), MAX_ORPHANED_MS).unref()
     else this.#remove()
   }

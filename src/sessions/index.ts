@@ -19,6 +19,7 @@ export type { LiveEvent } from './session/live-event.ts'
 export type { Command, CommandOutcome, LiveSession, ProbeOutcome } from './session/live-session.ts'
 export { LiveTunnel, type TunnelSpec } from './session/live-tunnel.ts'
 export { createResumeTokens } from './session/resume.ts'
+export { keepsNames, type SessionState } from './session/states.ts'
 export { RequestLog, type RequestLogUpdate } from './ssh/request-log.ts'
 export { createSshGateway } from './ssh/ssh-gateway.ts'
 export {

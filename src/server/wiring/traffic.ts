@@ -294,7 +294,7 @@ async function wireRegistry(
   readiness.splitFrom = () => cluster?.splitFrom
   apiStreams.findPeer = () => cluster?.apiPeer
   registry.subscribe((event) => {
-    if (event.type === 'tunnel_stopped') claims.release(event.tunnel.id, event.inGrace)
+    if (event.type === 'tunnel_stopped') claims.release(event.tunnel.id, event.end === 'lost')
   })
   registry.subscribe((event) => {
     // A change has no event of its own.

@@ -33,6 +33,7 @@ import {
 } from '../session/live-session.ts'
 import type { LiveTunnel, TunnelSpec } from '../session/live-tunnel.ts'
 import type { ResumeTokens } from '../session/resume.ts'
+import type { SessionState } from '../session/states.ts'
 import type { EndpointOptions } from '../tunnel.ts'
 import { agentKind } from './agent-kind.ts'
 
@@ -91,11 +92,12 @@ export class LiveAgentSession implements LiveSession {
   acl: Acl
   readonly #options: AgentSessionDependencies
   readonly #agent: AgentDescription
+  state: SessionState = 'connecting'
   #restarting = false
-  readonly #ended = Promise.withResolvers<void>()
-  moving = false
+  /** The session has ended, or its agent's next one has its tunnels. */
+  readonly #left = Promise.withResolvers<void>()
   #probing: Promise<ProbeOutcome> | undefined
-  /** What ended the last leg to this process, while remote legs serve. */
+  /** What ended the last leg to this process. */
   #lostBy: Error | undefined
 
   constructor(agent: AgentDescription, options: AgentSessionDependencies) {
@@ -107,7 +109,7 @@ export class LiveAgentSession implements LiveSession {
       clock: options.clock,
       times: options.legTimes,
       minLegs: 1,
-      onChange: () => options.registry.legsChanged(this),
+      onChange: () => this.#onLegsChanged(),
       onLastClosed: (error) => this.#onLastLegClosed(error),
     })
   }
@@ -176,32 +178,31 @@ export class LiveAgentSession implements LiveSession {
     return this.#options.region
   }
 
+  /** Streams on the legs of a session that moves may end by themselves; the gateway closes the legs after them. */
   end(reason: string): void {
+    this.#left.resolve()
+    if (this.state === 'moving' || this.state === 'moved') return
     if (this.legs.all.length > 0) this.legs.close(ErrorCode.NoError, reason)
     else this.#options.registry.removeSession(this, 'lost', reason)
   }
 
   onRemoteLegs(): void {
     const { registry } = this.#options
-    if (this.legs.all.length === 0 && !registry.hasRemoteLegs(this))
+    if (this.state === 'orphaned' && !registry.hasRemoteLegs(this))
       registry.removeSession(this, 'lost', this.#lostBy?.message)
-  }
-
-  /** Streams on the legs of a session that moved may end by themselves; the gateway closes the legs after them. */
-  supersede(reason: string): void {
-    if (!this.moving) this.end(reason)
-    this.#ended.resolve()
   }
 
   /** Asks the agent to start its next session at one of these addresses; resolves once that has its tunnels. */
   async move(addresses: readonly string[]): Promise<void> {
     const ConnectAddresses = addresses.map((ServerAddr) => ({ Region: this.region, ServerAddr }))
-    this.moving = true
+    const before = this.state
+    if (before !== 'online' && before !== 'superseded') return
+    this.state = 'moving'
     try {
       await this.legs.first?.session.command(StreamType.Move, { ConnectAddresses })
-      await this.#ended.promise
+      await this.#left.promise
     } catch (error) {
-      this.moving = false
+      if (this.state === 'moving') this.state = before
       this.#options.log.debug({ err: error, session: this.id }, 'agent not moved')
     }
   }
@@ -379,18 +380,23 @@ export class LiveAgentSession implements LiveSession {
     return wireText(error, this.#options.log, this.id)
   }
 
+  #onLegsChanged(): void {
+    if (this.state === 'orphaned' && this.legs.all.length > 0) this.state = 'online'
+    this.#options.registry.legsChanged(this)
+  }
+
   #onLastLegClosed(error: Error | undefined): void {
-    this.#ended.resolve()
+    this.#left.resolve()
     // An orderly end comes with GOAWAY. After anything else, and after a restart, the agent reclaims its names.
     const orderly = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
     const { registry } = this.#options
-    // Remote legs serve all visitors until the agent has started its next session, which it does now.
     if (!orderly && registry.has(this) && registry.hasRemoteLegs(this)) {
+      this.state = 'orphaned'
       this.#lostBy = error
       return
     }
-    const cause = orderly && !this.#restarting ? 'orderly' : 'lost'
-    registry.removeSession(this, cause, orderly ? undefined : error.message)
+    const end = orderly && !this.#restarting ? 'closed' : 'lost'
+    registry.removeSession(this, end, orderly ? undefined : error.message)
   }
 }
 

@@ -34,9 +34,9 @@ function session(changes: Partial<LiveSession> = {}): RecordedSession {
     region: 'us',
     metadata: '',
     startedAt: 0,
+    state: 'connecting',
     acl: compileAcl([]),
     end: (reason) => void endReasons.push(reason),
-    supersede: (reason) => void endReasons.push(reason),
     tunnelEnded: (tunnel) => void endedTunnels.push(tunnel.bindId),
     command: async () => ({ done: true }),
     probe: async () => 'alive',
@@ -332,7 +332,7 @@ test('an orderly end and an unbind free the name at once', () => {
 
   registry.unbind(one, 'c')
   registry.unbind(one, 'unknown')
-  registry.removeSession(one, 'orderly')
+  registry.removeSession(one, 'closed')
 
   assert.doesNotThrow(() => registry.bind(stranger, named('b', 'a.test')))
   assert.doesNotThrow(() => registry.bind(stranger, named('c', 'c.test')))
@@ -423,7 +423,7 @@ test('a selector returns the same array until a labelled tunnel of the account s
   const second = registry.directory.findLabelled('ac_1', selector)
   registry.bind(agent, labelled('2', { app: 'web' }))
   const third = registry.directory.findLabelled('ac_1', selector)
-  registry.removeSession(agent, 'orderly')
+  registry.removeSession(agent, 'closed')
   const fourth = registry.directory.findLabelled('ac_1', selector)
   registry.bind(add(registry), labelled('4', { app: 'web' }))
   const fifth = registry.directory.findLabelled('ac_1', selector)
@@ -451,18 +451,18 @@ test('a deleted credential loses its sessions and names at once, also a session 
 
 test('a deleted credential also ends the legs of sessions whose agents have moved', () => {
   const { registry } = createRegistry()
-  const changes = { clientId: 'moving', moving: true, supersede() {} }
-  const [moved, ended] = [add(registry, changes), add(registry, { ...changes, clientId: 'ended' })]
+  const [moved, ended] = [add(registry), add(registry)]
   for (const former of [moved, ended]) {
+    former.state = 'moving'
     registry.bind(former, named(former.id, `${former.id}.test`))
     registry.bind(add(registry, { clientId: former.clientId }), named('b', `${former.id}.test`))
   }
-  registry.removeSession(ended, 'orderly')
+  registry.removeSession(ended, 'closed')
 
   registry.revokeCredential('cr_1', 'The credential was deleted.')
 
-  assert.deepEqual(moved.endReasons, ['The credential was deleted.'])
-  assert.deepEqual(ended.endReasons, [])
+  assert.deepEqual(moved.endReasons, ['The agent has connected again.', 'The credential was deleted.'])
+  assert.deepEqual(ended.endReasons, ['The agent has connected again.'])
   registry.close()
 })
 

@@ -10,6 +10,7 @@ import type { LiveEvent } from '../session/live-event.ts'
 import type { LiveSession } from '../session/live-session.ts'
 import { LiveTunnel, type TunnelPatch, type TunnelSpec } from '../session/live-tunnel.ts'
 import { RemoteLegs } from '../session/remote-legs.ts'
+import { type EndCause, keepsNames, type TunnelEndCause } from '../session/states.ts'
 import { canPool, isStale, isSuccessor, outranks } from '../session/succession.ts'
 import type { ClientInfo, LabelAddress, PublicPorts, Tunnel, TunnelAddress } from '../tunnel.ts'
 import { type BindingKey, bindingKey } from './binding-table.ts'
@@ -72,14 +73,14 @@ interface GracePeriod {
  *               |     |      +--------------------+  graceMs passes, or revokeCredential()
  *               +-----+  bind() by the same credential: RESUMED
  *
- *   lost       removeSession('lost'): the connection or the link to the peer node died, a probe failed, or
- *              `supersededMs` passed. Starts a grace period only when no pooled tunnel remains at the address.
+ *   lost       removeSession() with an end that keeps its names (`session/states.ts`). Starts a grace period only when no
+ *              pooled tunnel remains at the address.
  *   outranked  bind() with a newer claim that cannot pool (`outranks`); the agent is notified by `tunnelEnded`
- *   removed    unbind(), revoke(), updateAcl(), revokeCredential(), removeSession('orderly')
+ *   removed    unbind(), revoke(), updateAcl(), and removeSession() with any other end
  *
  * bind() throws `name_taken` while others hold the address and cannot pool, or while it is in another credential's grace
- * period, unless the database granted the claim (fence > 0). SUPERSEDED is a property of the session and not stored in the
- * binding: `isSuccessor` decides, and a timer closes the old session, or the resumption of its last tunnel does.
+ * period, unless the database granted the claim (fence > 0). SUPERSEDED is a state of the session (`session/states.ts`) and
+ * not stored in the binding: `isSuccessor` decides, and a timer closes the old session, or the resumption of its last tunnel does.
  * A TCP port stays open while its address is bound or in grace. Labelled tunnels have no address and no grace period.
  */
 export class Registry {
@@ -241,27 +242,28 @@ export class Registry {
     }
     for (const old of this.#sessions.ofAgent(session)) {
       if (!isSuccessor(session, old)) continue
-      if (old.moving && this.tunnelsIn(old).length === 0) this.#closeSuperseded(old, session)
+      if (old.state === 'moving' && this.tunnelsIn(old).length === 0) this.#closeSuperseded(old, session)
       else this.#supersede(old, session)
     }
+    session.state = 'online'
     this.#sessions.add(session)
     this.#tunnels.set(session, new Map())
     this.#emit({ type: 'session_started', session })
   }
 
   /**
-   * Removes a session and its tunnels. `lost` starts the grace period of its names; `orderly` frees them at once.
-   * Bindings that a newer session of the agent took over stay. `error` says what ended the session, if anything.
+   * Removes a session and its tunnels. Bindings that a newer session of the agent took over stay. `error` says in words what
+   * ended the session, if anything.
    */
-  removeSession(session: LiveSession, cause: 'orderly' | 'lost', error?: string): void {
+  removeSession(session: LiveSession, end: EndCause, error?: string): void {
+    session.state = end === 'moved' ? 'moved' : 'ended'
     this.#moved.delete(session)
     const tunnels = this.#tunnels.get(session)
     if (tunnels === undefined) return
-    const replaced = tunnels.size === 0 && this.#hasSuccessor(session)
-    for (const tunnel of [...tunnels.values()]) this.#stop(tunnel, { startGrace: cause === 'lost' })
+    for (const tunnel of [...tunnels.values()]) this.#stop(tunnel, keepsNames(end) ? 'lost' : end)
     this.#tunnels.delete(session)
     this.#sessions.remove(session)
-    this.#emit({ type: 'session_stopped', session, error, inGrace: cause === 'lost', replaced })
+    this.#emit({ type: 'session_stopped', session, end, error })
     // The legs of a session of this node end it; those of a peer's session end with it.
     if (session.remote) session.legs?.close(ErrorCode.NoError, error ?? 'The session has ended.')
   }
@@ -284,8 +286,8 @@ export class Registry {
     const tunnel = new LiveTunnel(id, session, spec, startedAt)
     // The new binding is published before the old ones are removed, so the address never goes unserved.
     this.directory.add(tunnel)
-    for (const old of superseded) this.#stop(old, { replaced: true })
-    for (const old of outranked) this.#stop(old)
+    for (const old of superseded) this.#stop(old, old.session.state === 'moving' ? 'moved' : 'superseded')
+    for (const old of outranked) this.#stop(old, 'evicted')
     tunnels.set(spec.bindId, tunnel)
     this.#emit({ type: 'tunnel_started', tunnel })
     for (const old of outranked) {
@@ -309,7 +311,7 @@ export class Registry {
   /** Removes a tunnel, unless it has ended already, and notifies its agent. */
   evict(tunnel: LiveTunnel, reason: string): void {
     if (this.#tunnels.get(tunnel.session)?.get(tunnel.bindId) !== tunnel) return
-    this.#stop(tunnel)
+    this.#stop(tunnel, 'evicted')
     tunnel.session.tunnelEnded(tunnel, reason)
   }
 
@@ -330,9 +332,9 @@ export class Registry {
   }
 
   /** Removes a tunnel of the session; ignores unknown ids. */
-  unbind(session: LiveSession, bindId: string, startGrace = false): void {
+  unbind(session: LiveSession, bindId: string, end: 'closed' | 'lost' = 'closed'): void {
     const tunnel = this.#tunnels.get(session)?.get(bindId)
-    if (tunnel !== undefined) this.#stop(tunnel, { startGrace })
+    if (tunnel !== undefined) this.#stop(tunnel, end)
   }
 
   /**
@@ -364,10 +366,14 @@ export class Registry {
   revokeCredential(credentialId: string, reason: string): void {
     this.#credentialChanges.record(credentialId, undefined)
     for (const session of this.#sessions.ofCredential(credentialId)) {
-      this.removeSession(session, 'orderly', reason)
+      this.removeSession(session, 'revoked', reason)
       session.end(reason)
     }
-    for (const session of this.#moved) if (session.credentialId === credentialId) session.end(reason)
+    for (const session of this.#moved) {
+      if (session.credentialId !== credentialId) continue
+      session.state = 'ended'
+      session.end(reason)
+    }
     for (const [key, gracePeriod] of this.#gracePeriods)
       if (gracePeriod.credentialId === credentialId) this.#endGracePeriod(key)
   }
@@ -402,7 +408,7 @@ export class Registry {
     if (existing !== undefined) this.removeSession(existing, 'lost')
     const sessions = this.#sessions.ofAgent(remote)
     const successor = sessions.find((session) => isSuccessor(session, remote))
-    if (successor !== undefined && !successor.remote) remote.supersede(SUPERSEDED_REASON)
+    if (successor !== undefined && !successor.remote) remote.end(SUPERSEDED_REASON)
     return successor === undefined
   }
 
@@ -458,14 +464,14 @@ export class Registry {
       )
   }
 
-  #stop(tunnel: LiveTunnel, { startGrace = false, replaced = false } = {}): void {
+  #stop(tunnel: LiveTunnel, end: TunnelEndCause): void {
     const tunnels = this.#tunnels.get(tunnel.session)
     if (tunnels?.get(tunnel.bindId) !== tunnel) return
     tunnels.delete(tunnel.bindId)
     this.directory.remove(tunnel)
     const { address } = tunnel
-    if (address.proto !== undefined) this.#freeAddress(address, tunnel.credentialId, startGrace)
-    this.#emit({ type: 'tunnel_stopped', tunnel, inGrace: startGrace, replaced })
+    if (address.proto !== undefined) this.#freeAddress(address, tunnel.credentialId, end === 'lost')
+    this.#emit({ type: 'tunnel_stopped', tunnel, end })
   }
 
   /** Starts the grace period of an address that no tunnel serves any more, or closes its port. */
@@ -487,6 +493,7 @@ export class Registry {
   }
 
   #supersede(old: LiveSession, successor: LiveSession): void {
+    if (old.state === 'online') old.state = 'superseded'
     const timer = setTimeout(() => {
       this.#supersedeTimers.delete(timer)
       this.#closeSuperseded(old, successor)
@@ -502,15 +509,11 @@ export class Registry {
       this.#supersede(old, successor)
       return
     }
-    this.removeSession(old, 'lost', SUPERSEDED_REASON)
-    if (old.moving) this.#moved.add(old)
+    const end = old.state === 'moving' ? 'moved' : 'superseded'
+    this.removeSession(old, end, SUPERSEDED_REASON)
+    if (end === 'moved') this.#moved.add(old)
     // When both sessions are remote, their own nodes end the older one.
-    if (!(old.remote && successor.remote)) old.supersede(SUPERSEDED_REASON)
-  }
-
-  #hasSuccessor(session: LiveSession): boolean {
-    const sessions = this.#sessions.ofAgent(session)
-    return sessions.some((other) => isSuccessor(other, session))
+    if (!(old.remote && successor.remote)) old.end(SUPERSEDED_REASON)
   }
 
   /** Counts every event, and emits the local ones only: each node emits its own. */

@@ -1,17 +1,16 @@
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
+import type { EndCause, TunnelEndCause } from './states.ts'
 
 /** A session or tunnel started or stopped. */
 export type LiveEvent =
   | { readonly type: 'session_started'; readonly session: LiveSession }
-  /** `error`: why the session ended; undefined after an orderly end. `inGrace`: as for its tunnels. */
+  /** `error`: the reason in words; undefined where the client itself ended it. */
   | {
       readonly type: 'session_stopped'
       readonly session: LiveSession
+      readonly end: EndCause
       readonly error: string | undefined
-      readonly inGrace: boolean
-      /** A newer session of the agent took its place. */
-      readonly replaced: boolean
     }
   /** An SSH client sent the command that names its metadata, after it had logged in. */
   | { readonly type: 'session_changed'; readonly session: LiveSession }
@@ -20,10 +19,4 @@ export type LiveEvent =
   | { readonly type: 'tunnel_started'; readonly tunnel: LiveTunnel }
   /** Its agent patched its name, texts, options or pooling. */
   | { readonly type: 'tunnel_changed'; readonly tunnel: LiveTunnel }
-  /** `inGrace`: the name is in its grace period, reserved for the credential. `replaced`: as for its session. */
-  | {
-      readonly type: 'tunnel_stopped'
-      readonly tunnel: LiveTunnel
-      readonly inGrace: boolean
-      readonly replaced: boolean
-    }
+  | { readonly type: 'tunnel_stopped'; readonly tunnel: LiveTunnel; readonly end: TunnelEndCause }

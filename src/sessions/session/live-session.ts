@@ -1,6 +1,7 @@
 import type { Acl } from '../../auth/index.ts'
 import type { Legs } from './legs.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
+import type { SessionState } from './states.ts'
 
 /** Commands for the agent of a session. */
 export type Command = 'restart' | 'stop' | 'update'
@@ -44,18 +45,16 @@ export interface LiveSession {
   readonly fence?: number
   /** True for a session of a peer node, registered here so that its tunnels serve this node's clients. */
   readonly remote?: boolean
+  /** The registry sets it, and the session itself; drawn in `states.ts`. */
+  state: SessionState
   /** What the credential may bind; the registry replaces it when the credential changes. */
   acl: Acl
   /** The agent's connections to this process; absent for SSH clients. */
   readonly legs?: Legs
   /** The legs that it has at other processes have changed. */
   onRemoteLegs?(): void
-  /** Sends the reason to the agent and closes its connections. */
+  /** Sends the reason to the agent and closes its connections, unless it is moving. */
   end(reason: string): void
-  /** True once its agent was asked to start its next session elsewhere: it serves until that one has its tunnels. */
-  readonly moving?: boolean
-  /** Ends it because a newer session of its agent has its tunnels. */
-  supersede(reason: string): void
   /** Notifies the agent that the server ended one of its tunnels. */
   tunnelEnded(tunnel: LiveTunnel, reason: string): void
   command(command: Command): Promise<CommandOutcome>

@@ -25,6 +25,7 @@ import {
   type ProbeOutcome,
 } from '../session/live-session.ts'
 import type { LiveTunnel } from '../session/live-tunnel.ts'
+import type { SessionState } from '../session/states.ts'
 import type { ClientInfo } from '../tunnel.ts'
 import { Channels } from './channels.ts'
 import { InvalidCommand, NO_COMMAND, parseCommand, type SshCommand, sanitize } from './command-line.ts'
@@ -98,6 +99,7 @@ export class SshConnection implements LiveSession {
   readonly clientId = randomUUID()
   readonly os = ''
   readonly ingressIp: string
+  state: SessionState = 'connecting'
   acl: Acl = compileAcl([])
   agentVersion = ''
   readonly #options: SshConnectionOptions
@@ -192,10 +194,6 @@ export class SshConnection implements LiveSession {
 
   get region(): string {
     return this.#options.region
-  }
-
-  supersede(reason: string): void {
-    this.end(reason)
   }
 
   end(reason: string): void {
@@ -454,7 +452,7 @@ export class SshConnection implements LiveSession {
     this.#closed = true
     clearTimeout(this.#commandTimer)
     // An SSH client cannot prove that it is the same one again, so its names get no grace period (decision 62).
-    if (this.authenticated) this.#options.registry.removeSession(this, 'orderly', error?.message)
+    if (this.authenticated) this.#options.registry.removeSession(this, 'closed', error?.message)
     this.#forwards.close()
     this.#channels.close(new Error('The SSH connection is closed.'))
   }
