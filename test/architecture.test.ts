@@ -50,7 +50,7 @@ const DIRECTIONS: Record<string, readonly string[]> = {
  */
 const TYPE_DIRECTIONS: Record<string, readonly string[]> = {
   'policy-cli': ['src/resources/index.ts'],
-  web: ['src/resources/index.ts', 'src/dashboard/page-data.ts', 'src/agent/local-api/page-data.ts'],
+  web: ['src/api-client/index.ts', 'src/dashboard/page-data.ts', 'src/agent/local-api/page-data.ts'],
 }
 
 /** The executables load each part when it is asked for. */

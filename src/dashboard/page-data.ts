@@ -2,7 +2,7 @@ import type { Attachment, PhaseName, PolicyLanguage } from '../policy/index.ts'
 import type { IpRestriction, Role, View } from '../resources/index.ts'
 
 /** `GET /dashboard/api/policy_language`: what the editor of traffic policies completes. */
-export type { PolicyLanguage }
+export type { PolicyLanguage, Role }
 
 /** What a policy is for. */
 export type PolicyAttachment = Attachment

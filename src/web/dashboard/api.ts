@@ -1,5 +1,4 @@
-import type { LinkView, SessionView } from '../../dashboard/page-data.ts'
-import type { Role } from '../../resources/index.ts'
+import type { LinkView, Role, SessionView } from '../../dashboard/page-data.ts'
 
 export type { LinkView, Role, SessionView }
 

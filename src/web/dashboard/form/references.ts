@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { api } from '../api.ts'
+import { readList } from '../lists.ts'
 import type { Item } from '../page-contracts.ts'
 import { KIND_BY_PREFIX } from '../pages/backends/kinds.ts'
 import { allows, listKeyOf, resourcePages } from '../resources.ts'
@@ -95,32 +95,19 @@ function formatLabels(labels: unknown): string {
     .join(', ')
 }
 
-async function listAll({ path, key }: ReferenceSource): Promise<ReferenceOption[]> {
-  const options: ReferenceOption[] = []
-  let next: string | null = `${path}?limit=100`
-  while (next !== null && options.length < MAX_OPTIONS) {
-    const page: Record<string, unknown> = await api.get<Record<string, unknown>>(next)
-    for (const item of page[key] as Item[]) {
-      const name = displayName(item)
-      options.push({ id: item.id, name, label: name === item.id ? item.id : `${name} (${item.id})` })
-    }
-    next = nextPath(page.next_page_uri)
-  }
-  return options
+async function readOptions({ path, key }: ReferenceSource): Promise<ReferenceOption[]> {
+  const { items } = await readList(`${path}?limit=100`, key, { count: MAX_OPTIONS })
+  return items.map((item) => {
+    const name = displayName(item)
+    return { id: item.id, name, label: name === item.id ? item.id : `${name} (${item.id})` }
+  })
 }
 
 /** The names of all resources with an id prefix, by id; empty if the list is not readable. */
 export async function namesByPrefix(prefix: string): Promise<ReadonlyMap<string, string>> {
   const source = sourceOf(prefix)
-  const options = source ? await listAll(source).catch(() => []) : []
+  const options = source ? await readOptions(source).catch(() => []) : []
   return new Map(options.filter(({ id, name }) => name !== id).map(({ id, name }) => [id, name]))
-}
-
-/** The path of the next page on this origin; the server's public URL may differ. */
-export function nextPath(uri: unknown): string | null {
-  if (typeof uri !== 'string') return null
-  const { pathname, search } = new URL(uri, location.origin)
-  return pathname + search
 }
 
 /** The options for ids with these prefixes. Lists that are not readable are empty. */
@@ -136,7 +123,7 @@ export function useReferenceOptions(prefixes: readonly string[]): {
     const lists = prefixKey.split(' ').flatMap((prefix) => sourceOf(prefix) ?? [])
     const read = async () => {
       if (document.visibilityState === 'hidden') return
-      const results = await Promise.all(lists.map((source) => listAll(source).catch(() => [])))
+      const results = await Promise.all(lists.map((source) => readOptions(source).catch(() => [])))
       if (!cancelled) setOptions(results.flat())
     }
     void read()

@@ -19,7 +19,7 @@ export interface ResourceFormProps<T> extends FormChanges {
   /** The API path, such as `/ip_policies` or `/ip_policies/ipp_1`. */
   readonly path: string
   /** The resource to edit, as the API returns it. */
-  readonly item?: Readonly<Record<string, unknown>> | undefined
+  readonly item?: object | undefined
   /** Values sent but not shown, such as the policy of a rule. */
   readonly fixedValues?: Values
   /** The fields to show, in this order; all by default. */
@@ -67,7 +67,7 @@ function LoadedForm<T>({
   schema: requestSchema,
 }: ResourceFormProps<T> & { document: OpenApi; template: string; schema: Schema }) {
   const schema = useMemo(() => changeSchema(requestSchema, { omit, require }), [requestSchema, omit, require])
-  const initial = useMemo(() => valuesOf(schema, item ?? {}, document), [schema, item, document])
+  const initial = useMemo(() => valuesOf(schema, { ...item }, document), [schema, item, document])
   const [values, setValues] = useState<Values>(initial)
   const detachPath = (name: string) => `${template}/${responseName(name)}`
   const context: Omit<FormContext, 'error'> = {

@@ -15,10 +15,10 @@ import {
   notify,
   Table,
 } from '../kit/index.ts'
-import type { FormChanges, Item } from '../page-contracts.ts'
+import type { FormChanges } from '../page-contracts.ts'
 import type { PagedList } from './use-list.ts'
 
-interface ChildItemsProps<T extends Item> {
+interface ChildItemsProps<T extends { readonly id: string }> {
   title: string
   singular: string
   /** The path of the items in the API. */
@@ -36,7 +36,7 @@ interface ChildItemsProps<T extends Item> {
 }
 
 /** The items that belong to a resource, on its page: listed, and created, edited and deleted in dialogs. */
-export function ChildItems<T extends Item>(props: ChildItemsProps<T>) {
+export function ChildItems<T extends { readonly id: string }>(props: ChildItemsProps<T>) {
   const { title, singular, path, list, nameOf, mayChange, notice, emptyText } = props
   const { items } = list
   const [edited, setEdited] = useState<T | 'new'>()
@@ -103,7 +103,7 @@ export function ChildItems<T extends Item>(props: ChildItemsProps<T>) {
 }
 
 /** The form of a new item, or of one that exists. */
-function ItemDialog<T extends Item>({
+function ItemDialog<T extends { readonly id: string }>({
   singular,
   path,
   parent,

@@ -1,18 +1,11 @@
+import type { IPPolicyRule, IPRestriction, Page } from '../../../api-client/index.ts'
 import { Badge, type Column, Time, useApi } from '../kit/index.ts'
-import type { ExtraProps, Item } from '../page-contracts.ts'
+import type { ExtraProps } from '../page-contracts.ts'
 import { useCanChange, useSession } from '../session.ts'
 import { ChildItems } from './child-items.tsx'
 import { useList } from './use-list.ts'
 
-type Rule = Item & {
-  cidr: string
-  action: 'allow' | 'deny'
-  description: string
-  created_at: string
-  ip_policy: { id: string }
-}
-
-const COLUMNS: readonly Column<Rule>[] = [
+const COLUMNS: readonly Column<IPPolicyRule>[] = [
   { title: 'Range', render: ({ cidr }) => <code>{cidr}</code> },
   {
     title: 'Action',
@@ -24,7 +17,7 @@ const COLUMNS: readonly Column<Rule>[] = [
 
 /** The rules of an IP policy. */
 export default function IpRules({ item }: ExtraProps) {
-  const list = useList<Rule>('/ip_policy_rules', 'ip_policy_rules', {
+  const list = useList('/ip_policy_rules', 'ip_policy_rules', {
     filter: `obj.ip_policy.id == "${item.id}"`,
     all: true,
   })
@@ -55,7 +48,7 @@ export default function IpRules({ item }: ExtraProps) {
 /** Whether an IP restriction uses the policy and the user is no administrator; undefined while that is unknown. */
 function useIsRestricted(policyId: string): boolean | undefined {
   const { role } = useSession().session
-  const { value } = useApi<{ ip_restrictions: { ip_policies: { id: string }[] }[] }>(
+  const { value } = useApi<Page<'ip_restrictions', IPRestriction>>(
     role === 'developer' ? '/ip_restrictions' : undefined,
   )
   if (role !== 'developer') return false

@@ -10,7 +10,7 @@ import { Cell } from './value-view.tsx'
 /** All resources of a kind, newest first. */
 export function ListPage({ resource }: { resource: ResourcePages }) {
   const { title, singular, route, lead, emptyText, columns, hasFacts = false } = resource
-  const list = useSearchedList<Item>(resource.path, listKeyOf(resource))
+  const list = useSearchedList(resource.path, listKeyOf(resource))
   const facts = useApi<ListFacts>(hasFacts ? `/dashboard/api/list_facts${resource.path}` : undefined)
   const mayChange = useCanChangeAt(resource.path)
   const create = mayChange && allows(resource, 'create') && (

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { lowerFirst } from '../form/labels.ts'
 import { Button, type Column, EmptyState, LoadStatus, Search, Table } from '../kit/index.ts'
+import type { ItemOf } from '../lists.ts'
 import { type ListOptions, type PagedList, useList } from './use-list.ts'
 import './resource.css'
 
@@ -13,13 +14,13 @@ export interface SearchedList<T> extends PagedList<T> {
 }
 
 /** Reads a list of the API for a page with a search field. */
-export function useSearchedList<T>(
+export function useSearchedList<Key extends string>(
   path: string,
-  key: string,
+  key: Key,
   options: Omit<ListOptions, 'search'> = {},
-): SearchedList<T> {
+): SearchedList<ItemOf<Key>> {
   const [search, setSearch] = useState('')
-  const list = useList<T>(path, key, { ...options, search: search.trim() })
+  const list = useList(path, key, { ...options, search: search.trim() })
   return { ...list, search, setSearch, empty: list.searched === '' && list.items.length === 0 }
 }
 

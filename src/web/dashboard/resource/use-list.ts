@@ -1,12 +1,9 @@
 import { useState } from 'react'
-import { api } from '../api.ts'
-import { nextPath } from '../form/references.ts'
 import type { LoadState } from '../kit/index.ts'
-import { useLoad } from '../pages/list-all.ts'
+import { type ItemOf, MAX_ITEMS, readList } from '../lists.ts'
+import { useLoad } from '../pages/use-load.ts'
 
 const PAGE_SIZE = 50
-/** The maximum of a list that is shown whole. */
-const MAX_ITEMS = 5000
 /** The API looks at 2,000 items for each call with a filter, and may find none. */
 const MAX_CALLS_PER_PAGE = 20
 /** The limit of the API for one call. */
@@ -36,7 +33,11 @@ export interface PagedList<T> extends Omit<LoadState<unknown>, 'value'> {
 }
 
 /** Reads a list of the API page by page, newest first. The server filters and searches. */
-export function useList<T>(path: string, key: string, options: ListOptions = {}): PagedList<T> {
+export function useList<Key extends string>(
+  path: string,
+  key: Key,
+  options: ListOptions = {},
+): PagedList<ItemOf<Key>> {
   const { search = '', all = false, version = '', everyMs } = options
   const filter = [options.filter && `(${options.filter})`, search && `search(obj, ${JSON.stringify(search)})`]
     .filter(Boolean)
@@ -45,8 +46,10 @@ export function useList<T>(path: string, key: string, options: ListOptions = {})
   const [requested, setRequested] = useState({ query, pages: 1 })
   const pages = requested.query === query ? requested.pages : 1
   const count = all ? MAX_ITEMS : pages * PAGE_SIZE
+  const firstPath = `${query}limit=${Math.min(count, MAX_ITEMS_PER_CALL)}`
+  const maxCalls = Math.ceil(count / PAGE_SIZE) * MAX_CALLS_PER_PAGE
   const { value, ...load } = useLoad(
-    async (signal) => ({ ...(await readItems<T>(query, key, count, signal)), search }),
+    async (signal) => ({ ...(await readList(firstPath, key, { count, maxCalls, signal })), search }),
     {
       key: `${query} ${count} ${version}`,
       ...(everyMs !== undefined && { everyMs }),
@@ -59,17 +62,4 @@ export function useList<T>(path: string, key: string, options: ListOptions = {})
     more: value?.more ?? false,
     loadMore: () => setRequested({ query, pages: pages + 1 }),
   }
-}
-
-/** The newest items, at most as many as wanted, and whether there may be more. */
-async function readItems<T>(query: string, key: string, count: number, signal: AbortSignal) {
-  const items: T[] = []
-  const maxCalls = Math.ceil(count / PAGE_SIZE) * MAX_CALLS_PER_PAGE
-  let next: string | null = `${query}limit=${Math.min(count, MAX_ITEMS_PER_CALL)}`
-  for (let calls = 0; next !== null && items.length < count && calls < maxCalls; calls++) {
-    const page: Record<string, unknown> = await api.get<Record<string, unknown>>(next, signal)
-    items.push(...(page[key] as T[]))
-    next = nextPath(page.next_page_uri)
-  }
-  return { items: items.slice(0, count), more: next !== null || items.length > count }
 }

@@ -1,14 +1,14 @@
+import type { ApplicationSession } from '../../../api-client/index.ts'
 import { Card, type Column, EmptyState, LoadError, Loading, notify, Table, Time } from '../kit/index.ts'
 import type { ExtraProps } from '../page-contracts.ts'
 import { ConfirmButton } from '../pages/confirm-button.tsx'
-import type { ApplicationSession } from '../pages/resources.ts'
 import { useCanChangeAt } from '../session.ts'
 import { useList } from './use-list.ts'
 import { IdLink } from './value-view.tsx'
 
 /** The browsers in which an application user is signed in. */
 export default function UserSessions({ item }: ExtraProps) {
-  const list = useList<ApplicationSession>('/app/sessions', 'application_sessions', {
+  const list = useList('/app/sessions', 'application_sessions', {
     filter: `obj.application_user.id == "${item.id}"`,
     all: true,
   })

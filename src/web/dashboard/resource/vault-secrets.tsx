@@ -1,13 +1,12 @@
+import type { VaultSecret } from '../../../api-client/index.ts'
 import { type Column, Time } from '../kit/index.ts'
-import type { ExtraProps, Item } from '../page-contracts.ts'
+import type { ExtraProps } from '../page-contracts.ts'
 import { useCanChangeAt } from '../session.ts'
 import { ChildItems } from './child-items.tsx'
 import { useList } from './use-list.ts'
 import { IdLink } from './value-view.tsx'
 
-type Secret = Item & { name: string; description: string; updated_at: string }
-
-const COLUMNS: readonly Column<Secret>[] = [
+const COLUMNS: readonly Column<VaultSecret>[] = [
   { title: 'Name', render: ({ id, name }) => <IdLink id={id} name={name} /> },
   { title: 'Description', render: ({ description }) => description },
   { title: 'Updated', render: ({ updated_at }) => <Time value={updated_at} />, kind: 'fit' },
@@ -17,7 +16,7 @@ const FORM = { omit: ['vault_name'] }
 
 /** The secrets of a vault. */
 export default function VaultSecrets({ item }: ExtraProps) {
-  const list = useList<Secret>(`/vaults/${item.id}/secrets`, 'secrets')
+  const list = useList(`/vaults/${item.id}/secrets`, 'secrets')
   return (
     <ChildItems
       title="Secrets"

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { Tunnel, TunnelSession } from '../../../../api-client/index.ts'
 import { ApiError } from '../../api.ts'
 import {
   Badge,
@@ -13,11 +14,11 @@ import {
   Time,
   useApi,
 } from '../../kit/index.ts'
+import { filtered, listAll } from '../../lists.ts'
 import type { PageProps } from '../../page-contracts.ts'
 import { IdLink, ValueView } from '../../resource/value-view.tsx'
-import { filtered, listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
-import type { Tunnel, TunnelSession } from '../resources.ts'
+import { useLoad } from '../use-load.ts'
 import { type Agent, acceptsCommands, agentName, Commands, listAgentIdentities } from './commands.tsx'
 import { OwnerName } from './owner-name.tsx'
 import './agents.css'

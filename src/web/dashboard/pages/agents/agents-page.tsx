@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { Tunnel } from '../../../../api-client/index.ts'
 import {
   Badge,
   BreakableText,
@@ -12,13 +13,13 @@ import {
   Table,
   Time,
 } from '../../kit/index.ts'
+import { filtered, listAll } from '../../lists.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
-import { filtered, listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
-import type { Tunnel, TunnelSession } from '../resources.ts'
+import { useLoad } from '../use-load.ts'
 import { type Agent, agentName, Commands, listAgentIdentities } from './commands.tsx'
 import { OwnerName } from './owner-name.tsx'
 import './agents.css'
@@ -142,8 +143,8 @@ async function listAgentPage(search: string, page: number, signal: AbortSignal) 
   if (agents.length === 0) return { sessions: [], tunnels: [], ...counts }
   const ids = JSON.stringify(agents.map(({ id }) => id))
   const [sessions, tunnels] = await Promise.all([
-    listAll<TunnelSession>(filtered('/tunnel_sessions', `obj.id in ${ids}`), 'tunnel_sessions', signal),
-    listAll<Tunnel>(filtered('/tunnels', `obj.tunnel_session.id in ${ids}`), 'tunnels', signal),
+    listAll(filtered('/tunnel_sessions', `obj.id in ${ids}`), 'tunnel_sessions', signal),
+    listAll(filtered('/tunnels', `obj.tunnel_session.id in ${ids}`), 'tunnels', signal),
   ])
   const identities = new Map(agents.map((agent) => [agent.id, agent]))
   return {

@@ -1,9 +1,9 @@
 import { useState } from 'react'
+import type { TunnelSession } from '../../../../api-client/index.ts'
 import type { AgentIdentity, AgentIdentityPage } from '../../../../dashboard/page-data.ts'
 import { api } from '../../api.ts'
 import { Button, Confirm, Equivalent, notify } from '../../kit/index.ts'
 import { useCanChange } from '../../session.ts'
-import type { TunnelSession } from '../resources.ts'
 
 type Command = 'restart' | 'stop' | 'update'
 

@@ -16,6 +16,7 @@ const record: AuditRecord = {
   outcome: 'done',
   detail: '=1+1',
   changes: [{ field: 'description', old: 'a', new: 'b, "c"' }],
+  hash: '',
 }
 
 test('records are exported as CSV that no spreadsheet runs', () => {

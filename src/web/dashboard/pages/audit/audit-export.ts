@@ -1,26 +1,6 @@
-/** A record of `GET /audit_events`. */
-export interface AuditRecord {
-  readonly id: string
-  readonly at: string
-  readonly principal: string | null
-  readonly credential: string | null
-  readonly source: string | null
-  readonly operation_id: string
-  readonly action: string
-  readonly kind: string
-  readonly object: string | null
-  readonly outcome: string
-  readonly detail: string | null
-  readonly changes: readonly FieldChange[] | null
-}
+import type { ItemOf } from '../../lists.ts'
 
-/** The old and new value of a field; a secret has neither. */
-export interface FieldChange {
-  readonly field: string
-  readonly old?: unknown
-  readonly new?: unknown
-  readonly secret?: boolean
-}
+export type AuditRecord = ItemOf<'audit_events'>
 
 const CSV_FIELDS = [
   'at',

@@ -2,10 +2,11 @@ import { useState } from 'react'
 import { LocalTime } from '../../../shared/time.tsx'
 import { errorMessage } from '../../api.ts'
 import { Badge, BreakableText, Button, type Column, EmptyState, notify, Page, Time } from '../../kit/index.ts'
+import { listAll } from '../../lists.ts'
 import { ListBody, useSearchedList } from '../../resource/searched-list.tsx'
 import { IdLink, NamedLink } from '../../resource/value-view.tsx'
-import { listAll, useLoad } from '../list-all.ts'
 import { describeAction } from '../overview/audit-labels.ts'
+import { useLoad } from '../use-load.ts'
 import { type AuditRecord, auditCsv, saveFile } from './audit-export.ts'
 import { type AuditFilter, NO_FILTER, PERIODS, toFilterExpression } from './audit-filter.ts'
 import { Changes } from './changes.tsx'
@@ -66,7 +67,7 @@ export default function AuditPage() {
 }
 
 function Records({ expression, onClear }: { expression: string; onClear: () => void }) {
-  const list = useSearchedList<AuditRecord>('/audit_events', 'audit_events', {
+  const list = useSearchedList('/audit_events', 'audit_events', {
     filter: expression || undefined,
   })
   return (
@@ -97,8 +98,8 @@ function pathWith(expression: string): string {
 function Filters({ filter, onFilter }: { filter: AuditFilter; onFilter: (filter: AuditFilter) => void }) {
   const people = useLoad(async (signal) => {
     const [users, bots] = await Promise.all([
-      listAll<{ id: string; email: string }>('/users', 'users', signal),
-      listAll<{ id: string; name: string }>('/bot_users', 'bot_users', signal),
+      listAll('/users', 'users', signal),
+      listAll('/bot_users', 'bot_users', signal),
     ])
     return [
       ...users.map(({ id, email }) => ({ id, name: email })),
@@ -150,7 +151,7 @@ function Export({ expression }: { expression: string }) {
   const save = async (format: 'csv' | 'json') => {
     setBusy(true)
     try {
-      const records = await listAll<AuditRecord>(pathWith(expression), 'audit_events')
+      const records = await listAll(pathWith(expression), 'audit_events')
       const [text, type] =
         format === 'csv'
           ? [auditCsv(records), 'text/csv']

@@ -1,4 +1,6 @@
-import type { FieldChange } from './audit-export.ts'
+import type { AuditRecord } from './audit-export.ts'
+
+type FieldChange = NonNullable<AuditRecord['changes']>[number]
 
 /** What a call changed: the old and new value of each field, or the last values of what it deleted. */
 export function Changes({ changes, deleted }: { changes: readonly FieldChange[]; deleted: boolean }) {

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { type LoadState, Search } from '../../kit/index.ts'
-import { useLoad } from '../list-all.ts'
+import { useLoad } from '../use-load.ts'
 import { BACKENDS_PER_PAGE, type ListedBackends, listBackends } from './backends.ts'
 import type { BackendKind } from './kinds.ts'
 

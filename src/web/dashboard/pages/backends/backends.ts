@@ -2,8 +2,8 @@ import type { BackendListing, BackendPage, BackendTrees } from '../../../../dash
 import { api } from '../../api.ts'
 import type { LoadState } from '../../kit/index.ts'
 import type { FlowContext } from '../edges/request-flow.ts'
-import { useLoad } from '../list-all.ts'
 import type { Backend } from '../resources.ts'
+import { useLoad } from '../use-load.ts'
 import { backendKindOf } from './kinds.ts'
 
 /** The backends of a list or dialog, in its order. */

@@ -1,6 +1,6 @@
+import type { AgentIngress, ReservedDomain } from '../../../../api-client/index.ts'
 import { formatAgo } from '../../kit/ago.ts'
 import type { PlatformInfo } from '../platform.ts'
-import type { Domain } from '../resources.ts'
 
 /** The certificate status of a domain, described. */
 export interface CertificateText {
@@ -12,13 +12,10 @@ export interface CertificateText {
   readonly attention: boolean
 }
 
-type CertificateState = Pick<
-  Domain,
-  | 'domain'
-  | 'certificate'
-  | 'certificate_management_policy'
-  | 'certificate_management_status'
-  | 'cname_target'
+type CertificateState = AgentIngressState & Partial<Pick<ReservedDomain, 'certificate' | 'cname_target'>>
+type AgentIngressState = Pick<
+  AgentIngress,
+  'domain' | 'certificate_management_policy' | 'certificate_management_status'
 >
 
 /** Describes which certificate a domain serves, its renewal, and what its owner has to do. */
@@ -27,7 +24,11 @@ export function describeCertificate(
   platform?: Pick<PlatformInfo, 'acme' | 'public_certificate' | 'domain'>,
   now = Date.now(),
 ): CertificateText {
-  const { certificate, certificate_management_policy: policy, certificate_management_status: status } = domain
+  const {
+    certificate = null,
+    certificate_management_policy: policy,
+    certificate_management_status: status,
+  } = domain
   if (policy === null) {
     const isPlatformName = domain.cname_target === null && !(platform && isUncovered(domain.domain, platform))
     return describeWithoutPolicy(certificate !== null, isPlatformName)

@@ -1,4 +1,4 @@
-import type { Domain } from '../resources.ts'
+import type { ReservedDomain } from '../../../../api-client/index.ts'
 
 /** A DNS record that the owner of a domain has to create. */
 export interface DnsRecord {
@@ -13,7 +13,7 @@ export function dnsRecords({
   domain,
   cname_target,
   acme_challenge_cname_target,
-}: Pick<Domain, 'domain' | 'cname_target' | 'acme_challenge_cname_target'>): DnsRecord[] {
+}: Pick<ReservedDomain, 'domain' | 'cname_target' | 'acme_challenge_cname_target'>): DnsRecord[] {
   if (cname_target === null) return []
   const records: DnsRecord[] = [
     { name: domain, type: 'CNAME', value: cname_target, purpose: 'routes visitors to this platform' },

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { ReservedDomain } from '../../../../api-client/index.ts'
 import { api } from '../../api.ts'
 import { choiceLabel } from '../../form/labels.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
@@ -23,6 +24,7 @@ import {
   Time,
   useApi,
 } from '../../kit/index.ts'
+import { filtered, listAll } from '../../lists.ts'
 import type { PageProps } from '../../page-contracts.ts'
 import { ConfigurationView, IdLink, ValueView } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
@@ -30,10 +32,9 @@ import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { listEdgesOf } from '../edges/edges.ts'
 import { EndpointServer } from '../endpoints/endpoint-server.tsx'
-import { filtered, listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
-import type { Domain, Endpoint } from '../resources.ts'
+import { useLoad } from '../use-load.ts'
 import { describeCertificate } from './certificate-labels.ts'
 import { dnsRecords, isApexDomain } from './dns-records.ts'
 import './domains.css'
@@ -44,7 +45,7 @@ const BACK = { path: '/domains', title: 'Domains' }
 /** One domain: its DNS records, its certificate, and what serves it. */
 export default function DomainPage({ params: { id = '' } }: PageProps) {
   const path = `/reserved_domains/${encodeURIComponent(id)}`
-  const load = useApi<Domain>(path, { everyMs: 3000 })
+  const load = useApi<ReservedDomain>(path, { everyMs: 3000 })
   const { value, reload } = load
   const [open, setOpen] = useState<'edit' | 'delete'>()
   const mayChange = useCanChange()
@@ -115,7 +116,7 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
   )
 }
 
-function DnsRecordsCard({ domain }: { domain: Domain }) {
+function DnsRecordsCard({ domain }: { domain: ReservedDomain }) {
   const records = dnsRecords(domain)
   if (records.length === 0) return null
   return (
@@ -157,7 +158,7 @@ function CopyableCode({ text }: { text: string }) {
   )
 }
 
-function CertificateCard({ domain, reload }: { domain: Domain; reload: () => void }) {
+function CertificateCard({ domain, reload }: { domain: ReservedDomain; reload: () => void }) {
   const platform = usePlatform()
   const text = describeCertificate(domain, platform)
   const mayChange = useCanChange()
@@ -238,12 +239,12 @@ const atDomain = (id: string) =>
   filtered('/endpoints', `obj.domain != null && obj.domain.id == "${id}" && obj.edge == null`)
 
 /** What serves the domain, or how to serve it. */
-function ServedByCard({ domain }: { domain: Domain }) {
+function ServedByCard({ domain }: { domain: ReservedDomain }) {
   const platform = usePlatform()
   const mayChange = useCanChange()
   const key = versionOf(useLive().samples.at(-1))
   const edges = useLoad((signal) => listEdgesOf([domain.domain], signal), { key })
-  const endpoints = useLoad((signal) => listAll<Endpoint>(atDomain(domain.id), 'endpoints', signal), { key })
+  const endpoints = useLoad((signal) => listAll(atDomain(domain.id), 'endpoints', signal), { key })
   const servingEdges = edges.value ?? []
   const url = httpsUrlOf(domain.domain, platform)
   return (

@@ -1,13 +1,14 @@
 import { Fragment } from 'react'
+import type { Endpoint, ReservedDomain } from '../../../../api-client/index.ts'
 import { Badge, ButtonLink, type Column, EmptyState, Page, Time } from '../../kit/index.ts'
+import { filtered, listAll } from '../../lists.ts'
 import { ListBody, useSearchedList } from '../../resource/searched-list.tsx'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { type EdgeListing, edgesServing, listEdgesOf } from '../edges/edges.ts'
-import { filtered, listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import { type PlatformInfo, usePlatform } from '../platform.ts'
-import type { Domain, Endpoint } from '../resources.ts'
+import { useLoad } from '../use-load.ts'
 import { describeCertificate } from './certificate-labels.ts'
 
 /** The list of reserved domains. */
@@ -16,7 +17,7 @@ export default function DomainsPage() {
   const platform = usePlatform()
   const latest = useLive().samples.at(-1)
   const version = versionOf(latest)
-  const list = useSearchedList<Domain>('/reserved_domains', 'reserved_domains', {
+  const list = useSearchedList('/reserved_domains', 'reserved_domains', {
     version,
     everyMs: 10_000,
   })
@@ -26,7 +27,7 @@ export default function DomainsPage() {
     skip: hosts.length === 0,
   })
   const endpoints = useLoad(
-    (signal) => listAll<Endpoint>(filtered('/endpoints', atDomains(list.items)), 'endpoints', signal),
+    (signal) => listAll(filtered('/endpoints', atDomains(list.items)), 'endpoints', signal),
     { key: `${version} ${hosts.join(' ')}`, skip: hosts.length === 0 },
   )
   const create = mayChange && (
@@ -60,13 +61,13 @@ interface Served {
   readonly endpoints: readonly Endpoint[] | undefined
 }
 
-const atDomains = (domains: readonly Domain[]) =>
+const atDomains = (domains: readonly ReservedDomain[]) =>
   `obj.domain != null && obj.domain.id in ${JSON.stringify(domains.map(({ id }) => id))}`
 
 function columnsFor(
   { edges, endpoints }: Served,
   platform: PlatformInfo | undefined,
-): readonly Column<Domain>[] {
+): readonly Column<ReservedDomain>[] {
   return [
     { title: 'Domain', render: ({ id, domain }) => <a href={hrefTo(`/domains/${id}`)}>{domain}</a> },
     { title: 'Description', render: ({ description }) => description },

@@ -1,9 +1,9 @@
 import { useState } from 'react'
+import type { ReservedDomain } from '../../../../api-client/index.ts'
 import { type ApiError, api } from '../../api.ts'
 import { Card, Form, Notice, notify, Page, TextField } from '../../kit/index.ts'
 import { go } from '../../route.ts'
 import { usePlatform } from '../platform.ts'
-import type { Domain } from '../resources.ts'
 import './domains.css'
 
 type NameKind = 'platform' | 'own'
@@ -19,7 +19,7 @@ export default function NewDomainPage() {
   const domain = kind === 'own' || input === '' ? input : `${input.replace(/\.+$/, '')}.${parentDomain}`
   const body = { domain, ...(description !== '' && { description }) }
   const save = async () => {
-    const reserved = await api.post<Domain>('/reserved_domains', body)
+    const reserved = await api.post<ReservedDomain>('/reserved_domains', body)
     notify(`Reserved ${reserved.domain}.`)
     go(`/domains/${reserved.id}`, { replace: true })
   }

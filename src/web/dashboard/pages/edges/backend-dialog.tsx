@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { BackendModule } from '../../../../api-client/index.ts'
 import { api, errorMessage } from '../../api.ts'
 import { Dialog, Equivalent, LoadStatus, Notice, notify } from '../../kit/index.ts'
 import { useBackendChoices } from '../backends/backend-choices.tsx'
@@ -7,7 +8,6 @@ import { type ListedBackends, useBackend } from '../backends/backends.ts'
 import type { BackendKind } from '../backends/kinds.ts'
 import { CommandLine } from '../command-line.tsx'
 import { ConfirmButton } from '../confirm-button.tsx'
-import type { BackendModule } from '../resources.ts'
 import { Icon } from './icons.tsx'
 import { type FlowContext, resolveBackend } from './request-flow.ts'
 

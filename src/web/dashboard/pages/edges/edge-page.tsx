@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { BackendModule } from '../../../../api-client/index.ts'
 import { api } from '../../api.ts'
 import {
   Card,
@@ -18,10 +19,10 @@ import { useCanChange } from '../../session.ts'
 import { useBackendTrees } from '../backends/backends.ts'
 import { KIND_ORDER } from '../backends/kinds.ts'
 import { FailedSignIns } from '../failed-sign-ins.tsx'
-import { useLoad } from '../list-all.ts'
 import { type Live, ratesOf, useLive, versionOf } from '../live.ts'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
-import type { BackendModule, Edge, EdgeKind, ModuleSettings, PageRoute } from '../resources.ts'
+import type { Edge, EdgeKind, ModuleSettings, PageRoute } from '../resources.ts'
+import { useLoad } from '../use-load.ts'
 import { ChooseBackendDialog, EditBackendDialog } from './backend-dialog.tsx'
 import { EdgeForm } from './edge-form.tsx'
 import { edgeKindOf, hostOf } from './edges.ts'

@@ -1,10 +1,11 @@
 import { useState } from 'react'
+import type { ReservedAddress, ReservedDomain } from '../../../../api-client/index.ts'
 import { api, errorMessage } from '../../api.ts'
 import { Button, Equivalent, Loading, Notice, notify, Search } from '../../kit/index.ts'
 import { useSearchedList } from '../../resource/searched-list.tsx'
-import { useLoad } from '../list-all.ts'
 import { usePlatform } from '../platform.ts'
-import type { Address, Domain, EdgeKind } from '../resources.ts'
+import type { EdgeKind } from '../resources.ts'
+import { useLoad } from '../use-load.ts'
 import '../../form/form.css'
 import { type EdgeListing, edgesServing, hostOf, listEdgesOf } from './edges.ts'
 
@@ -94,7 +95,7 @@ export function HostportsField({
 
 /** The reserved names or addresses that match a search, a page at a time, and which edges serve them. */
 function useHostportOptions(kind: EdgeKind, edgeId: string | undefined) {
-  const list = useSearchedList<Address | Domain>(
+  const list = useSearchedList(
     kind === 'tcp' ? '/reserved_addrs' : '/reserved_domains',
     kind === 'tcp' ? 'reserved_addrs' : 'reserved_domains',
   )
@@ -118,7 +119,7 @@ function useHostportOptions(kind: EdgeKind, edgeId: string | undefined) {
   return { list, options }
 }
 
-function nameOf(name: Address | Domain): string {
+function nameOf(name: ReservedAddress | ReservedDomain): string {
   return 'domain' in name ? name.domain : name.addr
 }
 
@@ -138,11 +139,11 @@ function ReserveHostport({ kind, onReserved }: { kind: EdgeKind; onReserved: (ho
     setErrorText(undefined)
     try {
       if (kind === 'tcp') {
-        const { addr } = await api.post<Address>('/reserved_addrs', {})
+        const { addr } = await api.post<ReservedAddress>('/reserved_addrs', {})
         notify(`Reserved ${addr}.`)
         onReserved(addr)
       } else {
-        await api.post<Domain>('/reserved_domains', { domain })
+        await api.post<ReservedDomain>('/reserved_domains', { domain })
         notify(`Reserved ${domain}.`)
         setName('')
         onReserved(`${domain}:443`)

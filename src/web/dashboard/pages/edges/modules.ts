@@ -1,5 +1,6 @@
+import type { Ref } from '../../../../api-client/index.ts'
 import { labelOf } from '../../form/labels.ts'
-import type { EdgeKind, ModuleSettings, Ref } from '../resources.ts'
+import type { EdgeKind, ModuleSettings } from '../resources.ts'
 
 /** The icon and the texts of a module. */
 export interface ModuleText {

@@ -1,6 +1,7 @@
+import type { BackendModule } from '../../../../api-client/index.ts'
 import type { BackendListing, BackendTunnel } from '../../../../dashboard/page-data.ts'
 import { BACKEND_KIND_TEXTS, type BackendKind, backendKindOf } from '../backends/kinds.ts'
-import type { BackendModule, Edge, EdgeKind, ModuleSettings, PageRoute } from '../resources.ts'
+import type { Edge, EdgeKind, ModuleSettings, PageRoute } from '../resources.ts'
 import { EDGE_MODULES, MODULES, type ModuleName, ROUTE_MODULES, summarizeModule } from './modules.ts'
 
 /** What a click in the diagram opens for editing. */

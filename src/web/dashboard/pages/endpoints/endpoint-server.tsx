@@ -1,5 +1,5 @@
+import type { Endpoint } from '../../../../api-client/index.ts'
 import { hrefTo } from '../../route.ts'
-import type { Endpoint } from '../resources.ts'
 
 /** The edge, cloud endpoint or agent that serves an endpoint. */
 export function EndpointServer({ endpoint }: { endpoint: Endpoint }) {

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { Endpoint } from '../../../../api-client/index.ts'
 import {
   Badge,
   BreakableText,
@@ -15,7 +16,6 @@ import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { FailedSignIns } from '../failed-sign-ins.tsx'
 import { useLive, versionOf } from '../live.ts'
-import type { Endpoint } from '../resources.ts'
 import { EndpointServer } from './endpoint-server.tsx'
 import '../pages.css'
 
@@ -33,7 +33,7 @@ export default function EndpointsPage() {
   const latest = useLive().samples.at(-1)
   const [kind, setKind] = useState<Kind>('All')
   const mayChange = useCanChange()
-  const list = useSearchedList<Endpoint>('/endpoints', 'endpoints', {
+  const list = useSearchedList('/endpoints', 'endpoints', {
     filter: KINDS[kind],
     version: versionOf(latest),
   })

@@ -1,7 +1,4 @@
-import type { EventDestination, View } from '../../../../resources/index.ts'
-
-/** The delivery status of a destination, as the API returns it. */
-export type DeliveryStatus = NonNullable<View<typeof EventDestination>['status']>
+import type { EventDestinationStatus } from '../../../../api-client/index.ts'
 
 /** Describes the delivery status in a label and a sentence. */
 export function describeDelivery({
@@ -10,7 +7,7 @@ export function describeDelivery({
   backlog,
   dead,
   disabled,
-}: DeliveryStatus): {
+}: EventDestinationStatus): {
   tone: 'good' | 'info' | 'warn' | 'bad'
   short: string
   text: string

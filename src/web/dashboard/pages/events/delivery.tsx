@@ -1,15 +1,16 @@
 import { useState } from 'react'
+import type { EventDestination } from '../../../../api-client/index.ts'
 import { api, errorMessage } from '../../api.ts'
 import { Badge, Button, Card, Equivalent, Facts, Notice, Time, useApi } from '../../kit/index.ts'
 import type { ExtraProps } from '../../page-contracts.ts'
 import { useCanChangeAt } from '../../session.ts'
-import { type DeliveryStatus, describeDelivery } from './delivery-labels.ts'
+import { describeDelivery } from './delivery-labels.ts'
 
 /** The live delivery status of a destination, and a button to send a test event. */
 export default function Delivery({ item }: ExtraProps) {
   const path = `/event_destinations/${item.id}`
-  const { value, reload } = useApi<{ status: DeliveryStatus | null }>(path, { everyMs: 3000 })
-  const status = value?.status ?? (item.status as DeliveryStatus | null)
+  const { value, reload } = useApi<EventDestination>(path, { everyMs: 3000 })
+  const status = value?.status ?? (item.status as EventDestination['status'])
   const [busy, setBusy] = useState(false)
   const [testResult, setTestResult] = useState<{ kind: 'good' | 'bad'; text: string }>()
   const mayChange = useCanChangeAt('/event_destinations')

@@ -1,4 +1,5 @@
 import { Fragment, useState } from 'react'
+import type { TunnelCredential } from '../../../../api-client/index.ts'
 import { api, errorMessage } from '../../api.ts'
 import { Button, Card, notify, SegmentedControl } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
@@ -134,7 +135,7 @@ function AuthtokenButton({
     setBusy(true)
     try {
       const body = { description: 'Created with the first steps' }
-      onAuthtoken((await api.post<{ token: string }>('/credentials', body)).token)
+      onAuthtoken((await api.post<TunnelCredential>('/credentials', body)).token!)
     } catch (error) {
       notify(errorMessage(error))
     }

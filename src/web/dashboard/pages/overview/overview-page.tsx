@@ -1,13 +1,14 @@
+import type { AgentIngress, Endpoint, ReservedDomain } from '../../../../api-client/index.ts'
 import { Badge, Card, LoadError, type LoadState, Notice, Page, Time, useApi } from '../../kit/index.ts'
+import { filtered, type ItemOf, listAll } from '../../lists.ts'
 import { type PagedList, useList } from '../../resource/use-list.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { useSession } from '../../session.ts'
 import { describeCertificate } from '../domains/certificate-labels.ts'
-import { filtered, listAll, useLoad } from '../list-all.ts'
 import { type Live, ratesOf, type Sample, useLive, versionOf } from '../live.ts'
 import { type PlatformInfo, useLoadedPlatform } from '../platform.ts'
-import type { Domain, Endpoint } from '../resources.ts'
+import { useLoad } from '../use-load.ts'
 import { describeAction } from './audit-labels.ts'
 import { Countries, useVisitorCountries } from './countries.tsx'
 import { FirstSteps } from './first-steps.tsx'
@@ -26,7 +27,7 @@ const STATE_BADGES = {
 export default function OverviewPage() {
   const live = useLive()
   const latest = live.samples.at(-1)
-  const endpoints = useList<Endpoint>('/endpoints', 'endpoints', { version: versionOf(latest) })
+  const endpoints = useList('/endpoints', 'endpoints', { version: versionOf(latest) })
   const platform = useLoadedPlatform()
   const attention = useAttention(platform.value)
   const countries = useVisitorCountries()
@@ -102,7 +103,7 @@ const MAY_NEED_ATTENTION =
   'obj.certificate_management_policy != null || (obj.certificate == null && obj.cname_target != null)'
 
 interface CertificateProblem {
-  readonly domain: Domain
+  readonly domain: AgentIngress | ReservedDomain
   readonly to: string
   readonly text: ReturnType<typeof describeCertificate>
 }
@@ -115,12 +116,12 @@ function useAttention(platform: PlatformInfo | undefined): {
   const { value, error } = useLoad(
     async (signal) => {
       const [domains, ingresses] = await Promise.all([
-        listAll<Domain>(
+        listAll(
           `/reserved_domains?filter=${encodeURIComponent(MAY_NEED_ATTENTION)}`,
           'reserved_domains',
           signal,
         ),
-        listAll<Domain>('/agent_ingresses', 'ingresses', signal),
+        listAll('/agent_ingresses', 'ingresses', signal),
       ])
       return [
         ...domains.map((domain) => ({ domain, to: `/domains/${domain.id}` })),
@@ -199,20 +200,10 @@ function Endpoints({ endpoints }: { endpoints: PagedList<Endpoint> }) {
   )
 }
 
-interface AuditEvent {
-  readonly id: string
-  readonly at: string
-  readonly action: string
-  readonly kind: string
-  readonly object: string | null
-  readonly outcome: string
-  readonly principal: string | null
-}
-
 const CHANGES = `${filtered('/audit_events', "!obj.action.matches('(^|[.])(get|list)$')")}&limit=7`
 
 /** For administrators only, who may read the audit log. */
-function useRecentChanges(): LoadState<{ audit_events: AuditEvent[] }> {
+function useRecentChanges(): LoadState<{ audit_events: ItemOf<'audit_events'>[] }> {
   const isAdmin = useSession().session.role === 'admin'
   return useApi(isAdmin ? CHANGES : undefined, { everyMs: 5000 })
 }

@@ -1,33 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { ApiError, api, errorMessage } from '../api.ts'
+import { ApiError, errorMessage } from '../api.ts'
 import { type LoadState, usePolling } from '../kit/index.ts'
 
-interface ListPage {
-  readonly next_page_uri: string | null
-  readonly [key: string]: unknown
-}
-
-/** Far more than a page can show; larger accounts need the API. */
-const MAX_ITEMS = 5000
 /** The pause between automatic reloads, as a multiple of the load time. */
 const IDLE_FACTOR = 4
-
-/** The path of the items of an API list that match an expression. */
-export const filtered = (path: string, filter: string): string => `${path}?${new URLSearchParams({ filter })}`
-
-/** Reads all pages of an API list, newest first. */
-export async function listAll<T>(path: string, key: string, signal?: AbortSignal): Promise<T[]> {
-  const items: T[] = []
-  let next: string | null = path
-  while (next !== null && items.length < MAX_ITEMS) {
-    const page: ListPage = await api.get(next, signal)
-    items.push(...(page[key] as T[]))
-    // The server's public URL may differ from the origin of this page.
-    const url: URL | null = page.next_page_uri === null ? null : new URL(page.next_page_uri, location.origin)
-    next = url && url.pathname + url.search
-  }
-  return items
-}
 
 /**
  * Loads a value that takes several calls; reloads on `reload` and whenever `key` changes. The previous value stays
