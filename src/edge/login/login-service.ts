@@ -12,6 +12,7 @@ import type { HttpHost } from '../contracts/table.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import { edgeError } from '../errors.ts'
 import { ModuleConfigError } from '../modules/context.ts'
+import { createPlatformHost } from '../platform-host.ts'
 import type { LoginContext, Logins, PolicySignInSettings } from '../services/logins.ts'
 import type { AllowRules } from './allow-rules.ts'
 import { createCallbackLimit } from './guard/callback-limit.ts'
@@ -179,7 +180,8 @@ export class LoginService implements Logins {
   host(tlsPolicy: TlsPolicy): HttpHost {
     const { clock, callbackLimit: perMinute = 0 } = this.#options
     const limit = createCallbackLimit({ perMinute, clock })
-    return new LoginHost(tlsPolicy, { ...this.#dependencies, guards: this.#guards, limit })
+    const { step } = new LoginHost({ ...this.#dependencies, guards: this.#guards, limit })
+    return createPlatformHost('login', tlsPolicy, { steps: [step], backend: () => undefined })
   }
 
   /** Applies revocations of this and other nodes. */

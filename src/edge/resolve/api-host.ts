@@ -1,11 +1,11 @@
 import type { ByteStream } from '../../base/io/streams/stream.ts'
 import type { HttpBackend, UpstreamTarget } from '../contracts/backend.ts'
 import type { EdgeRuntime } from '../contracts/runtime.ts'
-import { createCounters, type HttpHost, type HttpRoute } from '../contracts/table.ts'
+import type { HttpHost } from '../contracts/table.ts'
 import type { TlsPolicy } from '../contracts/tls-policy.ts'
 import type { ClientInfo } from '../contracts/tunnels.ts'
 import { edgeError } from '../errors.ts'
-import { createAccountTraffic } from '../stats/traffic.ts'
+import { createPlatformHost } from '../platform-host.ts'
 import { UpstreamPool } from '../upstream/pool.ts'
 
 /** The management API as an upstream of the edge, in this process or on another node. */
@@ -40,20 +40,5 @@ export function createApiHost(
     if (!api.isAvailable()) throw edgeError('api_offline', name)
     return target
   }
-  const route: HttpRoute = {
-    id: name,
-    connectionSteps: undefined,
-    steps: undefined,
-    backend,
-    counters: createCounters(),
-  }
-  return {
-    kind: 'http',
-    id: name,
-    accountId: '',
-    traffic: createAccountTraffic(),
-    tlsPolicy,
-    redirectToHttps: false,
-    routeFor: () => route,
-  }
+  return createPlatformHost(name, tlsPolicy, { steps: undefined, backend })
 }

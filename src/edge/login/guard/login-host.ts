@@ -4,13 +4,11 @@ import type { Exchange } from '../../contracts/exchange.ts'
 import { holdBody } from '../../contracts/held-body.ts'
 import type { RequestStep } from '../../contracts/module.ts'
 import type { EdgeRuntime } from '../../contracts/runtime.ts'
-import { createCounters, type HttpHost, type HttpRoute } from '../../contracts/table.ts'
-import type { TlsPolicy } from '../../contracts/tls-policy.ts'
+import type { HttpHost, HttpRoute } from '../../contracts/table.ts'
 import { edgeError } from '../../errors.ts'
 import { pageFields, renderPage } from '../../response/pages.ts'
 import { type EdgeResponse, redirect } from '../../response/response.ts'
 import { logoutTarget, switchTarget } from '../../sign-in-target.ts'
-import { createAccountTraffic } from '../../stats/traffic.ts'
 import { isProviderCallback } from '../callback-paths.ts'
 import { type FailurePlace, toEdgeError } from '../provider/failure-log.ts'
 import { withTimeout } from '../provider/provider-fetch.ts'
@@ -52,30 +50,15 @@ interface LoginHostOptions {
  * The host that providers redirect visitors back to. It redeems their responses with the module that the sealed state
  * names, as currently configured, and sends the result to the route as a ticket.
  */
-export class LoginHost implements HttpHost {
-  readonly kind = 'http'
-  readonly id = 'login'
-  readonly accountId = ''
-  readonly traffic = createAccountTraffic()
-  readonly redirectToHttps = false
-  readonly tlsPolicy: TlsPolicy
+export class LoginHost {
   readonly #options: LoginHostOptions
-  readonly #route: HttpRoute = {
-    id: 'login',
-    connectionSteps: undefined,
-    steps: [(exchange) => this.#handle(exchange).catch(rejectUnknown)],
-    backend: () => undefined,
-    counters: createCounters(),
-  }
 
-  constructor(tlsPolicy: TlsPolicy, options: LoginHostOptions) {
-    this.tlsPolicy = tlsPolicy
+  constructor(options: LoginHostOptions) {
     this.#options = options
   }
 
-  routeFor(): HttpRoute {
-    return this.#route
-  }
+  /** The step that answers every request to the host. */
+  readonly step: RequestStep = (exchange) => this.#handle(exchange).catch(rejectUnknown)
 
   async #handle(exchange: Exchange): Promise<EdgeResponse> {
     const url = URL.parse(exchange.head.target, 'https://host')
