@@ -87,11 +87,27 @@ const PROBE_FAILED_REASON = 'The agent did not answer a probe.'
 /** The session of an agent that is connected to this process, over one leg or several: serves its calls, sends its commands. */
 export class LiveAgentSession implements LiveSession {
   readonly id: string
+  readonly accountId: string
+  readonly credentialId: string
+  readonly ownerId: string
+  readonly clientId: string
+  readonly fence: number
+  readonly agentVersion: string
+  readonly os: string
+  readonly arch: string
+  readonly hostname: string
+  readonly userAgent: string
+  readonly ip: string
+  readonly ingressHostname: string
+  readonly ingressIp: string
+  readonly metadata: string
+  readonly startedAt: number
+  readonly region: string
   readonly transport = 'adit/v2'
   readonly legs: Legs
   acl: Acl
   readonly #options: AgentSessionDependencies
-  readonly #agent: AgentDescription
+  readonly #extra: AgentDescription['extra']
   state: SessionState = 'connecting'
   #restarting = false
   /** The session has ended, or its agent's next one has its tunnels. */
@@ -101,9 +117,26 @@ export class LiveAgentSession implements LiveSession {
   #lostBy: Error | undefined
 
   constructor(agent: AgentDescription, options: AgentSessionDependencies) {
+    const { principal, extra } = agent
     this.id = agent.id
-    this.acl = compileAcl(agent.principal.acl)
-    this.#agent = agent
+    this.accountId = principal.accountId
+    this.credentialId = principal.credentialId
+    this.ownerId = principal.ownerId
+    this.clientId = agent.clientId
+    this.fence = agent.fence
+    this.agentVersion = extra.Version ?? ''
+    this.os = extra.OS ?? ''
+    this.arch = extra.Arch ?? ''
+    this.hostname = extra.Hostname ?? ''
+    this.userAgent = extra.UserAgent ?? ''
+    this.ip = agent.ip
+    this.ingressHostname = agent.ingressHostname
+    this.ingressIp = agent.ingressIp
+    this.metadata = extra.Metadata ?? ''
+    this.startedAt = agent.startedAt
+    this.region = options.region
+    this.acl = compileAcl(principal.acl)
+    this.#extra = extra
     this.#options = options
     this.legs = new Legs({
       clock: options.clock,
@@ -112,70 +145,6 @@ export class LiveAgentSession implements LiveSession {
       onChange: () => this.#onLegsChanged(),
       onLastClosed: (error) => this.#onLastLegClosed(error),
     })
-  }
-
-  get accountId(): string {
-    return this.#agent.principal.accountId
-  }
-
-  get credentialId(): string {
-    return this.#agent.principal.credentialId
-  }
-
-  get ownerId(): string {
-    return this.#agent.principal.ownerId
-  }
-
-  get clientId(): string {
-    return this.#agent.clientId
-  }
-
-  get fence(): number {
-    return this.#agent.fence
-  }
-
-  get agentVersion(): string {
-    return this.#agent.extra.Version ?? ''
-  }
-
-  get os(): string {
-    return this.#agent.extra.OS ?? ''
-  }
-
-  get arch(): string {
-    return this.#agent.extra.Arch ?? ''
-  }
-
-  get hostname(): string {
-    return this.#agent.extra.Hostname ?? ''
-  }
-
-  get userAgent(): string {
-    return this.#agent.extra.UserAgent ?? ''
-  }
-
-  get ip(): string {
-    return this.#agent.ip
-  }
-
-  get ingressHostname(): string {
-    return this.#agent.ingressHostname
-  }
-
-  get ingressIp(): string {
-    return this.#agent.ingressIp
-  }
-
-  get metadata(): string {
-    return this.#agent.extra.Metadata ?? ''
-  }
-
-  get startedAt(): number {
-    return this.#agent.startedAt
-  }
-
-  get region(): string {
-    return this.#options.region
   }
 
   /** Streams on the legs of a session that moves may end by themselves; the gateway closes the legs after them. */
@@ -219,7 +188,7 @@ export class LiveAgentSession implements LiveSession {
   }
 
   async command(command: Command): Promise<CommandOutcome> {
-    const { RestartUnsupportedError, StopUnsupportedError, UpdateUnsupportedError } = this.#agent.extra
+    const { RestartUnsupportedError, StopUnsupportedError, UpdateUnsupportedError } = this.#extra
     const unsupported = {
       restart: RestartUnsupportedError,
       stop: StopUnsupportedError,
@@ -312,7 +281,7 @@ export class LiveAgentSession implements LiveSession {
 
   /** Review takes time, so agents that would not show what it finds do without. */
   #warningsAbout({ address, options: { trafficPolicy } }: LiveTunnel<EndpointAddress>) {
-    if (!agentKind(this.#agent.extra).firstParty) return {}
+    if (!agentKind(this.#extra).firstParty) return {}
     const Warnings = trafficPolicy === undefined ? [] : trafficPolicyWarnings(address.proto, trafficPolicy)
     const { host, proto } = address
     if (proto === 'https' && this.#options.lacksCertificate?.(host) === true)
