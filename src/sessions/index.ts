@@ -2,7 +2,7 @@
  * Connections of agents and SSH clients come in; tunnels come out. `tunnel.ts` is what the edge sees. `registry/` owns
  * which tunnel is bound at which public address, `gateway/` accepts and authenticates agents, `session/` is one of them
  * with its legs and streams, `bind/` turns bind requests into tunnels, and `ssh/` is the gateway of SSH clients, which
- * ends in the same registry. Begin with `tunnel.ts`, then `registry/registry.ts`, `bind/bind.ts` and
+ * ends in the same registry. Begin with `tunnel.ts`, then `session/states.ts`, `registry/registry.ts`, `bind/bind.ts` and
  * `gateway/live-agent-session.ts`.
  */
 export { ConnectionLost, DIAL_FAILURE_FIELD, type DialFailure, dialFailures } from '../protocol/index.ts'
