@@ -140,18 +140,19 @@ test('peers that count receive what a node has counted, and one that rejects it 
   const received: unknown[] = []
   const first = await startNode(t, nodes, 'one')
   const second = await startNode(t, nodes, 'two', {
-    onCounts(counts) {
+    counts: true,
+    receive(_topic, counts) {
       received.push(counts)
       if (counts === 'unknown') throw new TypeError('There is no such count.')
     },
   })
 
   await eventually(() => {
-    first.cluster.sendCounts(['unknown', { key: 'a', counts: 1 }])
+    first.cluster.publish('counts', ['unknown', { key: 'a', counts: 1 }])
     return received.length >= 4
   })
   // The first one does not count, so nothing is sent to it.
-  second.cluster.sendCounts([{ key: 'b' }])
+  second.cluster.publish('counts', [{ key: 'b' }])
 
   assert.deepEqual(received.slice(0, 4), [
     'unknown',

@@ -11,7 +11,7 @@ import { HistoryComparison } from './history-comparison.ts'
 import { Link, type Peer } from './link.ts'
 import { PeerListener } from './peer-listener.ts'
 import { RegistryPublisher } from './registry-publisher.ts'
-import type { DialApi } from './wire.ts'
+import type { DialApi, PeerTopic, ReceivePublished } from './wire.ts'
 
 /** A node of the membership list. */
 export interface ListedNode extends Peer {
@@ -55,10 +55,10 @@ export interface ClusterOptions {
   readonly dialApi?: DialApi | undefined
   /** The identity of the history of the database, empty while it is unavailable. */
   readonly history?: (() => string) | undefined
-  /** Receives what a peer has published with `publishRevocation`. */
-  readonly onRevocation?: ((revocation: unknown) => void) | undefined
-  /** Receives one value of those that a peer sends with `sendCounts`; undefined on a node that counts nothing. */
-  readonly onCounts?: ((counts: unknown) => void) | undefined
+  /** Called with each value that a peer publishes. */
+  readonly receive?: ReceivePublished
+  /** Whether this node counts, so that peers publish to it what they count. */
+  readonly counts?: boolean
 }
 
 export interface ClusterLimits {
@@ -109,7 +109,7 @@ export class Cluster {
   #isSignedOff = false
 
   constructor(options: ClusterOptions) {
-    const { id, clock, log, listen, secureContext, released, dialApi, onCounts } = options
+    const { id, clock, log, listen, secureContext, released, dialApi, receive, counts } = options
     this.#options = options
     this.#limits = { ...LIMITS, ...options.limits }
     this.#secret = options.secret.reveal()
@@ -119,7 +119,7 @@ export class Cluster {
     this.#histories = new HistoryComparison({ clock, log, toleranceMs: this.#limits.splitMs })
     this.#publisher = new RegistryPublisher({
       ...{ id, silenceMs, secret: this.#secret, windows: this.#windows, clock, log },
-      ...{ released, dialApi, onCounts },
+      ...{ released, dialApi, receive, counts },
       tunnelsIn: (session) => options.registry.tunnelsIn(session),
     })
     this.#listener =
@@ -174,7 +174,7 @@ export class Cluster {
     this.#publisher.onLiveEvent(event)
   }
 
-  /** Resolves once the peers have registered what this node has published. */
+  /** Resolves once the peers have registered what this node has published, all but counts. */
   published(): Promise<void> {
     return this.#publisher.published()
   }
@@ -184,17 +184,13 @@ export class Cluster {
     return this.#links.get(node)?.openOnLeg(tunnel, client)
   }
 
-  /** Tells the peers that sessions of visitors were revoked; resolves once they have applied it. */
-  async publishRevocation(revocation: unknown): Promise<void> {
-    this.#publisher.sendRevocation(revocation)
-    await this.published()
-  }
-
-  /** Tells the peers what was counted here. One that does not keep up misses some of it. */
-  sendCounts(counts: readonly unknown[]): void {
-    if (this.#links.size === 0) return
-    const lines = Buffer.from(counts.map((each) => `${JSON.stringify(each)}\n`).join(''))
-    for (const link of this.#links.values()) link.sendCounts(lines)
+  /** Publishes values to the peers. */
+  publish(topic: PeerTopic, values: readonly unknown[]): void {
+    if (topic === 'revocation') for (const revocation of values) this.#publisher.send({ revocation })
+    else if (this.#links.size > 0) {
+      const lines = Buffer.from(values.map((each) => `${JSON.stringify(each)}\n`).join(''))
+      for (const link of this.#links.values()) link.sendCounts(lines)
+    }
   }
 
   /** Calls the listener whenever the agent addresses have changed. */
@@ -326,10 +322,10 @@ export class Cluster {
   }
 
   #createLink(peer: Peer): Link {
-    const { registry, clock, log, authorityPem, onRevocation } = this.#options
+    const { registry, clock, log, authorityPem, receive } = this.#options
     const { beatMs, silenceMs } = this.#limits
     const link = new Link(peer, {
-      ...{ registry, beatMs, silenceMs, clock, log, authorityPem, onRevocation },
+      ...{ registry, beatMs, silenceMs, clock, log, authorityPem, receive },
       ...{ secret: this.#secret, windows: this.#windows },
       // Such as the workers of one server, which log their own starts.
       isOnSameHost: parseHostPort(peer.address)?.host === parseHostPort(this.#address ?? '')?.host,

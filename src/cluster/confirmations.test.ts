@@ -10,7 +10,7 @@ async function startNodes(t: TestContext) {
   const home = await startNode(t, nodes, 'home', { registry: platform.registry })
   const received: unknown[] = []
   const peer = await startNode(t, nodes, 'peer', {
-    onRevocation: (revocation) => received.push(revocation),
+    receive: (_topic, revocation) => received.push(revocation),
   })
   return { platform, home, peer, received }
 }
@@ -36,11 +36,13 @@ test('a revocation is applied by every peer before it is confirmed', async (t) =
   const { home, peer, received } = await startNodes(t)
 
   for (let number = 1; number <= 10; number++) {
-    await home.cluster.publishRevocation({ subject: `person ${number}` })
+    home.cluster.publish('revocation', [{ subject: `person ${number}` }])
+    await home.cluster.published()
     assert.deepEqual(received.at(-1), { subject: `person ${number}` })
   }
   // It reads its own from the database.
-  await peer.cluster.publishRevocation({ subject: 'elsewhere' })
+  peer.cluster.publish('revocation', [{ subject: 'elsewhere' }])
+  await peer.cluster.published()
   assert.equal(received.length, 10)
 })
 
@@ -48,12 +50,12 @@ test('a peer that rejects a revocation stays linked', async (t) => {
   const nodes = createNodes()
   const home = await startNode(t, nodes, 'home')
   const peer = await startNode(t, nodes, 'peer', {
-    onRevocation() {
+    receive() {
       throw new TypeError('There is no such revocation.')
     },
   })
 
-  await home.cluster.publishRevocation('unknown')
+  home.cluster.publish('revocation', ['unknown'])
   home.registry.addSession(session('ts_1'))
   await home.registry.published()
 

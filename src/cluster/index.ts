@@ -6,3 +6,4 @@
  */
 export { Cluster, type ListedNode } from './cluster.ts'
 export { NODE_NAME } from './link.ts'
+export type { PeerTopic } from './wire.ts'

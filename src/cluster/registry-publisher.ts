@@ -36,6 +36,7 @@ import {
   type DialApi,
   type OpenHeader,
   PeerStream,
+  type ReceivePublished,
   type RegistryEvent,
   toLegsEvent,
   toSessionSnapshot,
@@ -66,8 +67,9 @@ interface RegistryPublisherOptions {
   released?: (() => Promise<void>) | undefined
   /** Serves the management API to peers that do not run it; undefined on a node that does not either. */
   dialApi?: DialApi | undefined
-  /** Receives what a peer has counted; undefined on a node that counts nothing. */
-  onCounts?: ((counts: unknown) => void) | undefined
+  /** Called with what peers have counted, if this node counts too. */
+  receive?: ReceivePublished | undefined
+  counts?: boolean | undefined
 }
 
 /** Publishes the sessions and tunnels of this node to its peers, and serves their streams and calls. */
@@ -91,19 +93,23 @@ export class RegistryPublisher {
   onLiveEvent(event: LiveEvent): void {
     // Peers learn from the other node that a tunnel or session has only moved, some of them later than this one; streams
     // that they open until then are still served here.
-    if (!('end' in event && event.end === 'moved')) this.#send(this.#record(event))
+    if (!('end' in event && event.end === 'moved')) this.send(this.#record(event))
   }
 
-  /** Sends a revocation of visitors' sessions to every watcher. One that watches later reads it from the database. */
-  sendRevocation(revocation: unknown): void {
-    this.#send({ revocation })
+  /** Sends an event to every watcher. */
+  send(event: RegistryEvent): void {
+    fanOut(
+      this.#watchers,
+      (watcher) => watcher.send(event),
+      (err) => this.#options.log.error({ err }, 'registry event not sent to peer'),
+    )
   }
 
   /** Tells every watcher, also later ones, which history this node sees. */
   sendHistory(history: string): void {
     if (history === this.#history) return
     this.#history = history
-    this.#send({ history })
+    this.send({ history })
   }
 
   /** Resolves once every peer has registered what was published so far; those that are slow are not waited for. */
@@ -138,14 +144,8 @@ export class RegistryPublisher {
                   measure,
                 )
                 link.acceptNotes()
-                const { id: node, dialApi, onCounts } = this.#options
-                return {
-                  node,
-                  maxWindow,
-                  api: dialApi !== undefined,
-                  counts: onCounts !== undefined,
-                  notes: true,
-                }
+                const { id: node, dialApi, counts = false } = this.#options
+                return { node, maxWindow, api: dialApi !== undefined, counts, notes: true }
               })
             else if (peer !== undefined) this.#accept(type, stream, peer)
             else stream.reset(new MuxError(ErrorCode.Protocol, 'Hello is required first.'))
@@ -192,14 +192,6 @@ export class RegistryPublisher {
       [...this.#links],
       (link) => link.close(),
       (err) => this.#options.log.error({ err }, 'peer link close failed'),
-    )
-  }
-
-  #send(event: RegistryEvent): void {
-    fanOut(
-      this.#watchers,
-      (watcher) => watcher.send(event),
-      (err) => this.#options.log.error({ err }, 'registry event not sent to peer'),
     )
   }
 
@@ -266,7 +258,7 @@ export class RegistryPublisher {
 
   #addCounts(counts: unknown): void {
     try {
-      this.#options.onCounts?.(counts)
+      this.#options.receive?.('counts', counts)
     } catch (error) {
       // Another release may count something else.
       this.#options.log.warn({ err: error }, 'counts of peer rejected')

@@ -22,6 +22,7 @@ import {
   addressOf,
   type OpenHeader,
   PeerStream,
+  type ReceivePublished,
   type RegistryEvent,
   type SessionSnapshot,
   type TunnelSnapshot,
@@ -43,8 +44,8 @@ export interface RemoteRegistryOptions {
   readonly silenceMs: number
   readonly clock: Clock
   readonly log: Logger
-  /** Receives what the peer has published with `publishRevocation`. */
-  readonly onRevocation?: ((revocation: unknown) => void) | undefined
+  /** Called with the revocations that the peer publishes. */
+  readonly receive?: ReceivePublished | undefined
   /** The peer's registry is completely registered here. */
   onSynced(): void
   onClose(): void
@@ -170,7 +171,7 @@ export class RemoteRegistry {
       this.#sessions.get(event.sessionChanged.id)?.change(event.sessionChanged)
     else if ('legs' in event) registry.reportLegs(this.#options.peerId, event.legs.sessionId, event.legs.legs)
     else if ('history' in event) this.#history = event.history
-    else if ('revocation' in event) this.#options.onRevocation?.(event.revocation)
+    else if ('revocation' in event) this.#options.receive?.('revocation', event.revocation)
     else if ('tunnel' in event) return this.#bindOrRetry(event.tunnel)
     else if ('tunnelChanged' in event) this.#patch(event.tunnelChanged)
     else if ('tunnelGone' in event) {

@@ -2,6 +2,14 @@ import type { ByteStream } from '../base/io/streams/stream.ts'
 import { hostOf } from '../base/values/hostport.ts'
 import type { ClientInfo, LegView, LiveSession, LiveTunnel, TunnelAddress } from '../sessions/index.ts'
 
+/**
+ * What peers publish to each other beside sessions and tunnels: JSON values of whoever publishes them, perhaps of another release.
+ * `revocation` travels with the registry, in order and confirmed. `counts` are lines of a stream of their own, of which
+ * a peer that does not keep up misses some.
+ */
+export type PeerTopic = 'revocation' | 'counts'
+export type ReceivePublished = (topic: PeerTopic, value: unknown) => void
+
 /** The purpose of a stream between nodes: the first four bytes its opener writes. */
 export const PeerStream = {
   Hello: 1,

@@ -39,7 +39,7 @@ import { createOutboundCalls } from './services/outbound-calls.ts'
 import type { TakeRateLease } from './services/rate-lease.ts'
 import type { EdgeServices } from './services/services.ts'
 import { createSnsKeys } from './services/sns-keys.ts'
-import type { ExchangedCounts } from './stats/shared-counts.ts'
+import type { CountUpdate, PublishCounts } from './stats/shared-counts.ts'
 import { Traffic } from './stats/traffic.ts'
 import { HISTORY_INTERVAL_MS, TrafficHistory, type TrafficHistoryView } from './stats/traffic-history.ts'
 
@@ -57,8 +57,6 @@ export interface EdgeConfig {
   readonly tcp: PortRange
   /** Other processes listen on the same ports; the kernel spreads connections over them. */
   readonly reusePort?: boolean
-  /** Whether other processes are told what is counted here against rate limits. */
-  readonly sharesCounts?: boolean
   /** Opens the listeners. */
   readonly listen?: Listen
   /** The port clients connect to when it is not the bound one, as behind a NAT or load balancer. */
@@ -103,6 +101,8 @@ export interface EdgeDependencies {
   readonly policyOutbound?: Pick<Outbound, 'fetch'>
   /** What is known about addresses; nothing by default. */
   readonly ipData?: IpData
+  /** Tells other processes what is counted here against rate limits and by circuit breakers, if there are any. */
+  readonly publishCounts?: PublishCounts | undefined
   /** Set where several workers hold rate limits together. */
   readonly takeRateLease?: TakeRateLease | undefined
   /** Dials static backends; reaches public addresses only by default. */
@@ -133,8 +133,6 @@ export class Edge {
   readonly traffic: Pick<Traffic, 'totals' | 'countries' | 'accounts'> & {
     history(accountId: string): TrafficHistoryView
   }
-  /** The counts of rate limits and circuit breakers, which processes exchange. */
-  readonly sharedCounts: ExchangedCounts
   readonly #dependencies: EdgeDependencies
   readonly #listen: ListenOn
   readonly #settings: LimitSettings
@@ -169,7 +167,7 @@ export class Edge {
       ports: this.ports,
       services: this.#services,
       dial: dependencies.dial ?? createDial(),
-      sharesCounts: config.sharesCounts ?? false,
+      publishCounts: dependencies.publishCounts,
       compileSelectors: bindingIngress?.compileSelectors ?? (() => () => false),
       platformHosts: createPlatformHosts(runtime, this.#tlsPolicies, dependencies),
     })
@@ -178,7 +176,6 @@ export class Edge {
     runtime.clusterServices = this.#routing.clusterServices
     this.follower = this.#routing.edges
     this.scopes = this.#routing.edges
-    this.sharedCounts = this.#routing.counts
     this.traffic = {
       totals: (accountId) => runtime.traffic.totals(accountId),
       countries: (accountId) => runtime.traffic.countries(accountId),
@@ -204,6 +201,11 @@ export class Edge {
       this.addresses.https = await this.#listen(server, 'https', config.https)
       runtime.publicHttpsPort = config.publicHttpsPort ?? this.addresses.https.port
     }
+  }
+
+  /** Adds what another process has counted. */
+  addCounts(updates: readonly CountUpdate[]): void {
+    this.#routing.counts.add(updates)
   }
 
   /** Stops accepting, lets exchanges in flight finish, and closes the rest after `drainMs`, by default `limits.drain` (P9); once. */

@@ -3,6 +3,7 @@ import { CleanupStack } from '../base/process/cleanup-stack.ts'
 import { collectWhenIdle } from '../base/process/collect-when-idle.ts'
 import { createDirectory } from '../base/process/create-directory.ts'
 import { createLog } from '../base/process/log.ts'
+import { Bus } from './bus/bus.ts'
 import { startInOrder } from './process/lifecycle.ts'
 import type { ServerLimits } from './settings/server-limits.ts'
 import type { ServerSettings } from './settings/settings.ts'
@@ -23,7 +24,7 @@ const CLEANUP_TIMEOUT_MS = 5_000
 export async function startParts(
   settings: ServerSettings,
   limits: ServerLimits,
-  { worker, predecessor, early }: Partial<Pick<ProcessContext, 'worker' | 'predecessor' | 'early'>> = {},
+  { worker, predecessor, early, bus = new Bus() }: Partial<Omit<ProcessContext, 'cleanup' | 'logOf'>> = {},
 ): Promise<{ parts: Parts; stop(): Promise<void> }> {
   const processLog = createLog(settings.logLevel)
   const logOf: LogOf = (part) =>
@@ -34,7 +35,8 @@ export async function startParts(
   const loadControl = worker === undefined ? import('./wiring/control.ts') : undefined
   createDirectory(settings.dataDir, 0o700)
   try {
-    const foundation = await openFoundation(settings, limits, { cleanup, logOf, worker, predecessor, early })
+    const context = { cleanup, logOf, bus, worker, predecessor, early }
+    const foundation = await openFoundation(settings, limits, context)
     const background = await wireBackground(foundation)
     const readiness = createReadiness(foundation, () => serving)
     const traffic = await wireTraffic(foundation, background, readiness)

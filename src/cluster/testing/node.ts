@@ -8,6 +8,7 @@ import { Secret } from '../../base/values/secret.ts'
 import { type LiveSession, Registry, type TunnelSpec } from '../../sessions/index.ts'
 import { Cluster, type ClusterLimits, type ClusterOptions } from '../cluster.ts'
 import { NODE_NAME } from '../link.ts'
+import type { ReceivePublished } from '../wire.ts'
 
 /** The secret of the test nodes' database. */
 export const SECRET = Buffer.alloc(32, 7)
@@ -45,8 +46,8 @@ export interface NodeOptions {
   port?: number
   limits?: Partial<ClusterLimits>
   supersededMs?: number
-  onCounts?: ClusterOptions['onCounts']
-  onRevocation?: ClusterOptions['onRevocation']
+  receive?: ReceivePublished
+  counts?: boolean
   history?: ClusterOptions['history']
   /** The registry of its gateway, if it has one. */
   registry?: Registry
@@ -71,8 +72,7 @@ export async function startNode(
     listen: { host: '127.0.0.1', port },
     advertise,
     agentAddress: () => `${id}.example.com:4443`,
-    onCounts: options.onCounts,
-    onRevocation: options.onRevocation,
+    ...(options.receive && { receive: options.receive, counts: options.counts ?? false }),
     history: options.history,
     limits: { beatMs: 20, renewMs: 20, introductionMs: 500, ...limits },
   })

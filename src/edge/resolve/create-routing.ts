@@ -21,7 +21,7 @@ import type { TlsPolicies } from '../contracts/tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../contracts/tunnels.ts'
 import { createErrorPageLookup, type FindErrorPage } from '../response/custom-error-page.ts'
 import type { EdgeServices } from '../services/services.ts'
-import { CountExchange, type ExchangedCounts } from '../stats/shared-counts.ts'
+import { CountExchange, type PublishCounts } from '../stats/shared-counts.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { ClusterServices, type CompileSelectors } from './cluster-services.ts'
 import { RouteResolver } from './route-resolver.ts'
@@ -34,8 +34,7 @@ export interface RoutingDependencies {
   readonly ports: PublicPorts
   readonly services: EdgeServices
   readonly dial: Dial
-  /** Whether other processes are told what is counted here. */
-  readonly sharesCounts: boolean
+  readonly publishCounts: PublishCounts | undefined
   readonly compileSelectors: CompileSelectors
   readonly platformHosts: ReadonlyMap<string, HttpHost>
 }
@@ -45,7 +44,7 @@ export function createRouting(dependencies: RoutingDependencies): {
   routes: RoutingTable
   edges: EdgeTable
   findErrorPage: FindErrorPage
-  counts: ExchangedCounts
+  counts: CountExchange
   clusterServices: ClusterServices
   stop(): void
 } {
@@ -56,14 +55,14 @@ export function createRouting(dependencies: RoutingDependencies): {
     tlsPolicies,
     ports,
     dial,
-    sharesCounts,
+    publishCounts,
     compileSelectors,
     platformHosts,
   } = dependencies
   const snapshot = new Snapshot()
   const ipPolicies = new CompiledIpPolicies(snapshot, runtime.log)
   const budgets = new IdleBudgets()
-  const exchange = new CountExchange({ isEnabled: sharesCounts, clock: runtime.clock })
+  const exchange = new CountExchange(publishCounts, runtime.clock)
   const policyStates = new PolicyStates(exchange)
   const scopedState = new ScopedState(exchange)
   const internalEndpoints: InternalEndpoints = {

@@ -10,7 +10,7 @@ const clock = { monotonic: () => 0 }
 /** The same state at two processes, and a function that tells each what the other has counted. */
 function createPair<T extends SharedCounts>(create: () => T): { first: T; second: T; exchange(): void } {
   const workers = [create(), create()].map((state) => {
-    const exchange = new CountExchange({ isEnabled: true, clock })
+    const exchange = new CountExchange(() => {}, clock)
     exchange.share(state, NAME)
     return { state, exchange }
   })
@@ -80,14 +80,14 @@ test('many keys are told in part, and a long one by its hash', () => {
 })
 
 test('only what was counted since the last exchange is told, and nothing where there are no other processes', () => {
-  const exchange = new CountExchange({ isEnabled: true, clock })
+  const exchange = new CountExchange(() => {}, clock)
   const counter = new RateCounter(10, 60_000)
   exchange.share(counter, NAME)
   countPassed(counter, 2)
   assert.deepEqual(exchange.take(), [{ name: NAME, counts: [['visitor', 2]] }])
   assert.deepEqual(exchange.take(), [])
 
-  const alone = new CountExchange({ isEnabled: false, clock })
+  const alone = new CountExchange(undefined, clock)
   const unshared = new RateCounter(10, 60_000)
   alone.share(unshared, NAME)
   countPassed(unshared, 2)

@@ -19,22 +19,19 @@ export interface CountUpdate {
   readonly counts: unknown
 }
 
-/** What an edge tells the other processes, and what they tell it. */
-export interface ExchangedCounts {
-  /** Called when there is something to take. */
-  onCounted: () => void
-  /** What was counted here since the last call. */
-  take(): CountUpdate[]
-  add(updates: readonly CountUpdate[]): void
-}
+/** Tells the other processes what was counted here. */
+export type PublishCounts = (updates: readonly CountUpdate[]) => void
+
+/** They are told at once, and the next time after this. */
+const MIN_INTERVAL_MS = 10
 
 function isShared(state: object): state is SharedCounts {
   return 'takeCounts' in state
 }
 
 /** Knows the states that other processes have as well, and which of them have counts that the others do not know yet. */
-export class CountExchange implements ExchangedCounts {
-  readonly #isEnabled: boolean
+export class CountExchange {
+  readonly #publish: PublishCounts | undefined
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #changed = new Map<SharedCounts, string>()
   /** By name; a state lives as long as what counts with it. */
@@ -42,25 +39,26 @@ export class CountExchange implements ExchangedCounts {
   readonly #finalizer = new FinalizationRegistry<string>((name) => {
     if (this.#states.get(name)?.deref() === undefined) this.#states.delete(name)
   })
-  onCounted = () => {}
+  #timer: NodeJS.Timeout | undefined
 
-  /** Disabled, nothing is noted: nothing would take it. */
-  constructor({ isEnabled, clock }: { isEnabled: boolean; clock: Pick<Clock, 'monotonic'> }) {
-    this.#isEnabled = isEnabled
+  /** Without `publish`, nothing is noted: there are no others. */
+  constructor(publish: PublishCounts | undefined, clock: Pick<Clock, 'monotonic'>) {
+    this.#publish = publish
     this.#clock = clock
   }
 
   /** Shares the counts of a state, if it has any, under a name that is the same at every process. */
   share(state: object, name: string): void {
-    if (!this.#isEnabled || !isShared(state)) return
+    if (this.#publish === undefined || !isShared(state)) return
     this.#states.set(name, new WeakRef(state))
     this.#finalizer.register(state, name)
     state.onCounted = () => {
       this.#changed.set(state, name)
-      if (this.#changed.size === 1) this.onCounted()
+      this.#timer ??= setTimeout(() => this.#tell(), 0).unref()
     }
   }
 
+  /** What was counted here and is not told yet. */
   take(): CountUpdate[] {
     const updates = [...this.#changed].map(([state, name]) => ({ name, counts: state.takeCounts() }))
     this.#changed.clear()
@@ -71,5 +69,13 @@ export class CountExchange implements ExchangedCounts {
   add(updates: readonly CountUpdate[]): void {
     const now = this.#clock.monotonic()
     for (const { name, counts } of updates) this.#states.get(name)?.deref()?.addCounts(counts, now)
+  }
+
+  #tell(): void {
+    this.#timer = undefined
+    const updates = this.take()
+    if (updates.length === 0) return
+    this.#publish?.(updates)
+    this.#timer = setTimeout(() => this.#tell(), MIN_INTERVAL_MS).unref()
   }
 }

@@ -1,12 +1,10 @@
-import type { AddressInfo, Server } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
-import type { HolderCount } from '../../base/io/sockets/concurrency-limiter.ts'
 import type { ListedNode } from '../../cluster/index.ts'
-import type { Edge, LoginService, RateLease, RateLeaseRequest } from '../../edge/index.ts'
-import type { RequestLogUpdate } from '../../sessions/index.ts'
+import type { Edge, LoginService } from '../../edge/index.ts'
 import type { Commit } from '../../store/index.ts'
+import type { TopicName, TopicValue } from '../bus/topics.ts'
 import type { ServerLimits } from '../settings/server-limits.ts'
-import type { ListenerAnswer, ListenerQuestion } from './upgrade-messages.ts'
 
 /** What a worker is started with. */
 export interface WorkerStart {
@@ -35,6 +33,14 @@ export type Metrics = readonly MetricObjectWithValues<MetricValue<string>>[]
 
 /** What the control process calls in a worker. */
 export interface WorkerMethods {
+  /** Makes the process a worker; it serves when this resolves. */
+  start(start: WorkerStart): Promise<WorkerAddresses>
+  /** Answered by its event loop, whatever else it does. */
+  alive(): void
+  /** Another process says this: the control process, 0, or the worker of this number. */
+  receive<T extends TopicName>(topic: T, value: TopicValue<T>, sender: number): void
+  /** Serves the connection of an agent, of which nothing has been read; undefined if it was closed on the way. */
+  acceptAgent(socket: Socket | undefined): void
   /** The worker as its peers know it. */
   node(): ListedNode | undefined
   /** Links the worker with the other processes of the server; resolves once it is. */
@@ -63,48 +69,12 @@ export interface WorkerMethods {
   stop(): Promise<void>
 }
 
-type GatewayName = 'agent' | 'ssh'
-
-/** What workers tell each other, through the control process. */
-export type WorkerUpdate =
-  /** It has started, perhaps in place of one that crashed, and knows nothing of the others. */
-  | { readonly started: true }
-  /** Its connections by holder, of one of the counts that gateways share. */
-  | { readonly holders: { readonly name: string; readonly counts: readonly HolderCount[] } }
-  | { readonly loginFailed: { readonly gateway: GatewayName; readonly ip: string } }
-  | { readonly requestLog: RequestLogUpdate }
-
-/** One call; the reply carries its id. */
-export interface WorkerCall {
-  readonly id: number
-  readonly method: keyof WorkerMethods
-  readonly args: readonly unknown[]
+/** What a worker calls in the control process. */
+export interface ControlMethods {
+  /** The worker says or asks this. */
+  receive<T extends TopicName>(topic: T, value: TopicValue<T>): unknown
+  /** Where the worker that it replaces listens under this name. */
+  addressOf(name: string): Promise<AddressInfo | undefined> | undefined
+  /** That listener. */
+  takeListener(name: string): Promise<Server | undefined> | undefined
 }
-
-export type MessageToWorker =
-  | { readonly start: WorkerStart }
-  /** Answered by its event loop, whatever else it does. */
-  | { readonly question: 'alive' }
-  | { readonly call: WorkerCall }
-  /** With the number of the worker that tells. */
-  | { readonly update: WorkerUpdate; readonly from: number }
-  /** In the order of the requests. */
-  | { readonly leases: readonly RateLease[] }
-  /** Comes with the socket. */
-  | { readonly connection: 'agent' }
-  /** From the worker that it replaces; comes with the listener that was asked for. */
-  | { readonly answer: ListenerAnswer }
-
-export type MessageFromWorker =
-  | { readonly alive: true }
-  | { readonly ready: WorkerAddresses }
-  /** The start failed, for this reason. */
-  | { readonly failed: string }
-  | { readonly committed: Commit }
-  | { readonly broadcast: WorkerUpdate }
-  /** Asks for leases of rate limits. */
-  | { readonly leaseRequests: readonly RateLeaseRequest[] }
-  /** For the worker that it replaces. */
-  | { readonly question: ListenerQuestion }
-  /** Comes with the result if that is a listener. */
-  | { readonly reply: { readonly id: number; readonly result?: unknown; readonly error?: string } }

@@ -10,17 +10,16 @@ import type { Logger } from '../../base/process/log.ts'
 import { type Clock, systemClock } from '../../base/values/clock.ts'
 import { Secret } from '../../base/values/secret.ts'
 import { openRootAuthority } from '../../certs/index.ts'
-import type { TakeRateLease } from '../../edge/index.ts'
 import { GRACE_MS, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
-import { type Commit, type DurableStore, openNameClaims, openStore, type Store } from '../../store/index.ts'
+import { type DurableStore, openNameClaims, openStore, type Store } from '../../store/index.ts'
 import { PlatformAddresses } from '../addresses.ts'
 import { ApiStreams } from '../api-streams.ts'
+import type { Bus } from '../bus/bus.ts'
 import { isSharedSource, openAgentPort, type ProcessListeners } from '../process/agent-port.ts'
 import { loadNodeId } from '../process/node-id.ts'
 import { inheritRoleLocks, lockRoles } from '../process/role-locks.ts'
 import { controlSettings, countWorkers } from '../process/worker-flags.ts'
-import type { WorkerUpdate } from '../process/worker-messages.ts'
 import { computeConnectionLimits, openFilesLimit } from '../settings/connection-limits.ts'
 import { readOutboundOptions } from '../settings/outbound-options.ts'
 import type { ServerLimits } from '../settings/server-limits.ts'
@@ -59,24 +58,14 @@ function hasTraffic({ roles }: Pick<ServerSettings, 'roles'>): boolean {
   return TRAFFIC_ROLES.some((role) => roles.has(role))
 }
 
-/** What the process of a worker is given. */
-export interface WorkerIdentity {
-  /** From 1. */
-  readonly number: number
-  /** Called when this process has committed something. */
-  onCommit(commit: Commit): void
-  /** Tells all other workers. */
-  broadcast(update: WorkerUpdate): void
-  /** Asks the control process, which counts against rate limits for all workers. */
-  readonly takeRateLease: TakeRateLease
-}
-
 /** What a process is given at its start. */
 export interface ProcessContext {
   readonly cleanup: CleanupStack
   readonly logOf: LogOf
-  /** Set in the process of a worker. */
-  readonly worker: WorkerIdentity | undefined
+  /** Joins this process with the others. */
+  readonly bus: Bus
+  /** Set in the process of a worker; its number, from 1. */
+  readonly worker: { readonly number: number } | undefined
   /** Set in a process that replaces another. */
   readonly predecessor: PredecessorChannel | undefined
   /** Set if the port of agents was opened before this code was loaded. */
@@ -96,7 +85,7 @@ export async function openFoundation(
   context: ProcessContext,
 ) {
   const clock: Clock = systemClock
-  const { cleanup, logOf, worker, predecessor, early } = context
+  const { cleanup, logOf, bus, worker, predecessor, early } = context
   const metrics = new MetricsRegistry()
   lockDataDir(serverSettings, context)
   const listeners = early?.listeners ?? new Listeners(predecessor)
@@ -121,10 +110,7 @@ export async function openFoundation(
           limits,
           count: workerCount,
           predecessor,
-          onCommit(commit) {
-            store.receive(commit)
-            workers?.notifyCommit(commit)
-          },
+          bus,
           clock,
           log: logOf('server'),
           metrics,
@@ -138,11 +124,15 @@ export async function openFoundation(
     keepCopy: hasTraffic(settings),
     sharedBy: worker === undefined ? 1 : settings.workers,
     isUpgrade: predecessor !== undefined,
-    onCommit: worker?.onCommit ?? ((commit) => workers?.notifyCommit(commit)),
+    onCommit: (commit) => bus.publish('commit', commit),
     clock,
     log: logOf('store'),
   })
   cleanup.defer(() => store.close())
+  bus.subscribe('commit', (commit, sender) => {
+    if (sender !== 0) store.receive(commit)
+    workers?.notifyCommit(commit)
+  })
   const root = await openRootAuthority({ store, dataDir: settings.dataDir, clock, log: logOf('server') })
   const account = await ensureAccount(store, clock, settings, limits)
   const outboundOptions = await readOutboundOptions(settings)
@@ -157,6 +147,7 @@ export async function openFoundation(
     worker,
     /** The release that this process replaces, while that drains. */
     predecessor,
+    bus,
     listeners,
     cleanup,
     logOf,

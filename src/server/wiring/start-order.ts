@@ -13,9 +13,6 @@ import type { Foundation } from './foundation.ts'
 import type { Monitoring } from './monitoring.ts'
 import { hasPeers, type TrafficParts } from './traffic.ts'
 
-/** Nodes and workers tell each other at once what they have counted, and the next time after this. */
-const MIN_COUNTS_INTERVAL_MS = 10
-
 /** The parts of one process, by the phase that creates them. */
 export interface Parts {
   readonly foundation: Foundation
@@ -45,7 +42,6 @@ export function startOrder({
     ...backgroundComponents(foundation, background),
     ...edge.table,
     clusterComponent(foundation, traffic),
-    countSharing(traffic),
     edge.listeners,
     ...gateways(foundation, traffic),
     ...workerProcesses(foundation, traffic),
@@ -139,7 +135,7 @@ function reportLosses({ store, nodeId, operatorAccount }: Foundation, { events }
 
 /** The routing table is complete before the listeners open. A drain ends the listeners too, so they stop once. */
 function edgeComponents(
-  { store, addresses, hasRole }: Foundation,
+  { store, addresses, bus, hasRole }: Foundation,
   { edge, ipData, logins, loginSync, cluster }: TrafficParts,
 ): { table: Lifecycle[]; listeners: Lifecycle } {
   return {
@@ -149,7 +145,10 @@ function edgeComponents(
         start: () =>
           loginSync.start({
             apply: (revocations) => logins.applyRevocations(revocations),
-            publish: async (revocation) => cluster?.publishRevocation(revocation),
+            async publish(revocation) {
+              bus.publish('revocation', [revocation])
+              await cluster?.published()
+            },
           }),
         stop: loginSync.stop,
       },
@@ -173,26 +172,6 @@ function clusterComponent(foundation: Foundation, { cluster, nodeCertificate }: 
       await cluster?.stop()
       nodeCertificate.stop()
     },
-  }
-}
-
-/** Tells the other nodes and workers what is counted here against rate limits and by circuit breakers. */
-function countSharing({ edge, cluster }: TrafficParts): Lifecycle {
-  let timer: NodeJS.Timeout | undefined
-  const send = () => {
-    timer = undefined
-    const counts = edge.sharedCounts.take()
-    if (counts.length === 0) return
-    cluster?.sendCounts(counts)
-    timer = setTimeout(send, MIN_COUNTS_INTERVAL_MS).unref()
-  }
-  return {
-    async start() {
-      edge.sharedCounts.onCounted = () => {
-        timer ??= setTimeout(send, 0).unref()
-      }
-    },
-    stop: async () => clearTimeout(timer),
   }
 }
 

@@ -11,16 +11,14 @@ import { parseHostPort } from '../../base/values/hostport.ts'
 import { sshFingerprint } from '../../base/values/ssh-fingerprint.ts'
 import { VERSION } from '../../base/version.ts'
 import { createAgentContexts, createGatewayCertificate } from '../../certs/index.ts'
-import { Cluster, NODE_NAME } from '../../cluster/index.ts'
+import { Cluster, NODE_NAME, type PeerTopic } from '../../cluster/index.ts'
 import {
-  type CountUpdate,
   combineObservers,
   createServedCertificates,
   Edge,
   LoginService,
   type OauthEndpoints,
   OUTBOUND_CALL_LIMITS,
-  type Revocation,
 } from '../../edge/index.ts'
 import { createNameWatch, createReservations } from '../../naming/index.ts'
 import type { IpLocation } from '../../policy/index.ts'
@@ -153,7 +151,8 @@ async function wireEdge(
     bindingIngress: { host: addresses.bindingIngressHost, compileSelectors: compileTunnelSelectors },
     windows,
     apiHosts: apiHosts(foundation),
-    takeRateLease: foundation.worker?.takeRateLease,
+    publishCounts: hasPeers(foundation) ? (counts) => foundation.bus.publish('counts', counts) : undefined,
+    takeRateLease: foundation.worker && ((request) => foundation.bus.ask('rateLease', request)),
     clock,
     log: logOf('edge'),
     certificates: createServedCertificates(certs),
@@ -164,7 +163,6 @@ async function wireEdge(
       https: settings.httpsAddr ?? false,
       tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
       reusePort: foundation.worker !== undefined,
-      sharesCounts: hasPeers(foundation),
       listen: foundation.listeners.listen,
       ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
       ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
@@ -248,7 +246,7 @@ async function wireRegistry(
     readiness,
   }: { edge: Edge; logins: LoginService; windows: WindowBudget; readiness: ProcessReadiness },
 ) {
-  const { settings, store, clock, logOf, authority, claims, addresses, apiStreams, hasRole } = foundation
+  const { settings, store, clock, logOf, authority, claims, addresses, apiStreams, bus, hasRole } = foundation
   const log = logOf('sessions')
   const registry = new Registry({
     clock,
@@ -285,11 +283,17 @@ async function wireRegistry(
             apiStreams.openLocal(host === 'api' || host === 'domain' ? host : 'dashboard', visitor)
         : undefined,
       history: () => (readiness.database() === 'available' ? store.history.current : ''),
-      onRevocation: (revocation) => logins.applyRevocations([revocation as Revocation]),
-      onCounts: hasRole('edge') ? (counts) => edge.sharedCounts.add([counts as CountUpdate]) : undefined,
+      receive: (topic, value) => bus.receive(topic, [value] as never),
+      counts: hasRole('edge'),
       windows,
       clock,
       log: logOf('cluster'),
+    })
+  bus.subscribe('revocation', logins.applyRevocations)
+  bus.subscribe('counts', edge.addCounts)
+  if (cluster !== undefined)
+    bus.connect(['peers'], {
+      tell: (topic, values) => cluster.publish(topic as PeerTopic, values as unknown[]),
     })
   readiness.splitFrom = () => cluster?.splitFrom
   apiStreams.findPeer = () => cluster?.apiPeer
@@ -325,7 +329,7 @@ async function wireGateways(
     windows: WindowBudget
   },
 ) {
-  const { settings, store, clock, logOf, auth, restrictions, addresses, worker } = foundation
+  const { settings, store, clock, logOf, auth, restrictions, addresses, bus, worker } = foundation
   const { resume, nameWatch, binder } = await wireBinder(foundation, registry)
   const shared = {
     registry,
@@ -348,7 +352,7 @@ async function wireGateways(
     ...shared,
     legs: new ConcurrencyLimiter({ total: foundation.connectionLimits.legs, ...ACCOUNT_SHARES }),
     proxyProtocol: foundation.proxyProtocolOf('agent'),
-    reportAuthFailure: (ip) => worker?.broadcast({ loginFailed: { gateway: 'agent', ip } }),
+    reportAuthFailure: (ip) => bus.publish('loginFailed', { gateway: 'agent', ip }),
     describeAccount: async (accountId) => ({
       name: String((await store.fallbackReader.get('accounts', accountId, accountId))?.data.name ?? ''),
       plan: '',
@@ -378,7 +382,7 @@ async function wireGateways(
   const sshGateway = createSshGateway({
     ...shared,
     proxyProtocol: foundation.proxyProtocolOf('ssh'),
-    reportAuthFailure: (ip) => worker?.broadcast({ loginFailed: { gateway: 'ssh', ip } }),
+    reportAuthFailure: (ip) => bus.publish('loginFailed', { gateway: 'ssh', ip }),
     address: addresses,
     hostIdentity: sshHost.identity,
     authenticate: (publicKey, userName) => auth.sshKey(sshFingerprint(publicKey), userName),

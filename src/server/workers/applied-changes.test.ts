@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
+import type { Commit } from '../../store/index.ts'
 import { AppliedChanges } from './applied-changes.ts'
 
 /** A worker that applies when it is told to. */
 function createWorker() {
   const calls: PromiseWithResolvers<void>[] = []
+  const applied: (readonly Commit[] | null)[] = []
   return {
     calls,
-    apply() {
+    applied,
+    apply(commits: readonly Commit[] | null) {
       const call = Promise.withResolvers<void>()
       calls.push(call)
+      applied.push(commits)
       return call.promise
     },
   }
@@ -67,6 +71,21 @@ test('a worker that takes too long is not waited for until it has caught up', as
   const waited = watch(changes.wait())
   calls[2]!.resolve()
   await eventually(waited)
+})
+
+test('a worker that does not keep up with many commits reads them by itself', async () => {
+  const { calls, applied, apply } = createWorker()
+  const changes = new AppliedChanges(apply)
+  const position = { revision: 1, history: '' }
+  const commit: Commit = { from: position, to: position, rows: undefined }
+  for (let count = 0; count < 102; count++) changes.notify(commit)
+  calls[0]!.resolve()
+  await eventually(() => calls.length === 2)
+  changes.notify(commit)
+  calls[1]!.resolve()
+  await eventually(() => calls.length === 3)
+
+  assert.deepEqual(applied, [[commit], null, [commit]])
 })
 
 test('a worker that has ended is not waited for', async () => {

@@ -2,6 +2,8 @@ import type { Commit } from '../../store/index.ts'
 
 /** A process that takes longer is not waited for until it has caught up. */
 const MAX_WAIT_MS = 3_000
+/** Commits that are kept for a process that does not keep up; it reads more of them from the database. */
+const MAX_COMMITS = 100
 
 /** Has a process apply what was committed, and knows how far it is. */
 export class AppliedChanges {
@@ -27,6 +29,7 @@ export class AppliedChanges {
   /** Called after each commit. Those that come while others are applied are applied together. */
   notify(...commits: readonly Commit[]): void {
     this.#commits?.push(...commits)
+    if (this.#commits !== null && this.#commits.length > MAX_COMMITS) this.#commits = null
     this.#start()
   }
 

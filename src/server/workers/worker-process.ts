@@ -1,26 +1,21 @@
 import { enableCompileCache } from 'node:module'
-import { Server, Socket } from 'node:net'
 import { join } from 'node:path'
 import { createLog } from '../../base/process/log.ts'
 import { IS_EXECUTABLE } from '../../base/process/program-files.ts'
-import { errorMessage } from '../../base/text/error-message.ts'
 import { formatError } from '../../base/text/serialize-error.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
-import type { RateLeaseRequest } from '../../edge/index.ts'
-import type { Commit } from '../../store/index.ts'
+import { Bus } from '../bus/bus.ts'
+import { ProcessChannel } from '../bus/process-channel.ts'
 import { storeNodeId } from '../process/node-id.ts'
 import type {
-  MessageFromWorker,
-  MessageToWorker,
-  WorkerCall,
+  ControlMethods,
+  WorkerAddresses,
   WorkerMethods,
   WorkerStart,
-  WorkerUpdate,
 } from '../process/worker-messages.ts'
 import { PredecessorChannel } from '../upgrade/predecessor-channel.ts'
-import { exchangeUpdates } from '../wiring/exchange-updates.ts'
+import { shareAmongWorkers } from '../wiring/share-among-workers.ts'
 import type { Parts } from '../wiring/start-order.ts'
-import { LeaseChannel } from './lease-channel.ts'
 
 /**
  * The main module of a worker. It does what the control process says: signals that a terminal or a service manager sends
@@ -37,57 +32,60 @@ process.on('uncaughtException', (error) => {
 /** Loaded at once, while the control process opens the store. */
 const modules = Promise.all([import('../settings/settings.ts'), import('../parts.ts')])
 
-let methods: WorkerMethods | undefined
-let receive: (sender: number, update: WorkerUpdate) => void = () => {}
+const methods: Partial<WorkerMethods> = { alive() {}, start }
+const bus = new Bus()
+const control = new ProcessChannel<ControlMethods>(process, {
+  methods,
+  // What the control process has missed, the other workers have.
+  onMissed() {
+    bus.publish('joined', true)
+    bus.receive('joined', true)
+  },
+})
+bus.connect(['control', 'workers'], {
+  tell: (topic, value) => control.publish(topic, value),
+  ask: (topic, value) => control.call('receive', topic, value),
+})
 /** The worker of another release that this one replaces, seen through the control processes. */
 let predecessor: PredecessorChannel | undefined
-const leases = new LeaseChannel((leaseRequests) => send({ leaseRequests }))
-let acceptAgent: (socket: Socket) => void = (socket) => socket.destroy()
 
-process.on('message', (message: MessageToWorker, handle) => {
-  if ('question' in message) send({ alive: true })
-  else if ('start' in message) void start(message.start)
-  else if ('call' in message) void answer(message.call)
-  else if ('update' in message) receive(message.from, message.update)
-  else if ('leases' in message) leases.receive(message.leases)
-  else if ('answer' in message) predecessor?.receive(message.answer, handle)
-  // The sender may have closed it meanwhile.
-  else if (handle instanceof Socket) acceptAgent(handle)
-})
-
-async function start({ number, args, limits, listenerUrl, isSuccessor }: WorkerStart): Promise<void> {
+async function start({
+  number,
+  args,
+  limits,
+  listenerUrl,
+  isSuccessor,
+}: WorkerStart): Promise<WorkerAddresses> {
   process.title = `adit worker ${number}`
   try {
     const [{ readSettings }, { startParts }] = await modules
-    const worker = {
-      number,
-      onCommit: (committed: Commit) => send({ committed }),
-      broadcast: (update: WorkerUpdate) => send({ broadcast: update }),
-      takeRateLease: (request: RateLeaseRequest) => leases.take(request),
-    }
-    if (isSuccessor) predecessor = new PredecessorChannel((question) => send({ question }))
-    const { parts, stop } = await startParts(readSettings(args, {}), limits, { worker, predecessor })
+    if (isSuccessor)
+      predecessor = new PredecessorChannel({
+        addressOf: (name) => control.call('addressOf', name),
+        take: (name) => control.call('takeListener', name),
+      })
+    const worker = { number }
+    const { parts, stop } = await startParts(readSettings(args, {}), limits, { worker, bus, predecessor })
     parts.foundation.addresses.setListenerUrl(listenerUrl)
-    methods = createMethods(parts, stop)
-    receive = exchangeUpdates(parts)
-    acceptAgent = (socket) => parts.foundation.agentPort?.listener.accept(socket)
+    Object.assign(methods, createMethods(parts, stop))
+    shareAmongWorkers(parts)
     const { edge } = parts.traffic
     const { agent, ssh } = parts.foundation.addresses
-    send({
-      ready: { http: edge.addresses.http?.port, https: edge.addresses.https?.port, agent, ssh },
-    })
+    return { http: edge.addresses.http?.port, https: edge.addresses.https?.port, agent, ssh }
   } catch (error) {
     const { describeStartError } = await import('../process/start-errors.ts')
-    send({ failed: describeStartError(error) ?? formatError(error) }, () => process.exit(1))
+    throw new Error(describeStartError(error) ?? formatError(error))
   }
 }
 
 function createMethods(
   { foundation, traffic: { applyChanges, edge, logins, cluster } }: Parts,
   stop: () => Promise<void>,
-): WorkerMethods {
-  const { addresses, metrics, listeners, worker, nodeId, settings } = foundation
+): Omit<WorkerMethods, 'start' | 'alive'> {
+  const { addresses, metrics, listeners, agentPort, worker, nodeId, settings } = foundation
   return {
+    receive: (topic, value, sender) => bus.receive(topic, value, sender),
+    acceptAgent: (socket) => void (socket && agentPort?.listener.accept(socket)),
     node: () => cluster?.self,
     link: async (nodes) => cluster?.introduce(nodes),
     setListenerUrl: (url) => addresses.setListenerUrl(url),
@@ -112,20 +110,4 @@ function createMethods(
       process.exit(0)
     },
   }
-}
-
-async function answer({ id, method, args }: WorkerCall): Promise<void> {
-  try {
-    if (methods === undefined) throw new Error('The worker is starting.')
-    const call = methods[method] as (...args: readonly unknown[]) => unknown
-    const result = await call(...args)
-    if (result instanceof Server) send({ reply: { id } }, undefined, result)
-    else send({ reply: { id, result } })
-  } catch (error) {
-    send({ reply: { id, error: errorMessage(error) } })
-  }
-}
-
-function send(message: MessageFromWorker, onSent: () => void = () => {}, listener?: Server): void {
-  process.send?.(message, listener, undefined, onSent)
 }

@@ -8,9 +8,10 @@ import type { Clock } from '../../base/values/clock.ts'
 import type { Cluster } from '../../cluster/index.ts'
 import { RateLedger } from '../../edge/index.ts'
 import type { Commit } from '../../store/index.ts'
-import type { ListenerQuestion } from '../process/upgrade-messages.ts'
+import type { Bus } from '../bus/bus.ts'
+import { TOPICS, type TopicName, type TopicValue } from '../bus/topics.ts'
 import { workerFlags, workerRoles } from '../process/worker-flags.ts'
-import type { WorkerAddresses, WorkerMethods, WorkerUpdate } from '../process/worker-messages.ts'
+import type { WorkerAddresses, WorkerMethods } from '../process/worker-messages.ts'
 import type { ServerLimits } from '../settings/server-limits.ts'
 import type { ListenerAddress } from '../settings/setting-values.ts'
 import type { RoleName, ServerSettings } from '../settings/settings.ts'
@@ -32,8 +33,7 @@ export interface WorkersOptions {
   readonly count: number
   /** The process whose workers these replace, one by one. */
   readonly predecessor: PredecessorChannel | undefined
-  /** Called when a worker has committed something. */
-  onCommit(commit: Commit): void
+  readonly bus: Bus
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Registry
@@ -55,7 +55,6 @@ export class Workers {
   /** By number, from 1. */
   readonly #running = new Map<number, RunningWorker>()
   readonly #stopping = new AbortController()
-  readonly #rates: RateLedger
   readonly #restarts: Counter<'worker' | 'reason'>
   #bound: WorkerAddresses | undefined
   #listenerUrl = ''
@@ -70,7 +69,10 @@ export class Workers {
 
   constructor(options: WorkersOptions) {
     this.#options = options
-    this.#rates = new RateLedger(options.clock)
+    const { bus, clock } = options
+    bus.connect(['control'], { tell: (topic, value) => bus.receive(topic, value) })
+    const rates = new RateLedger(clock)
+    bus.subscribe('rateLease', (request) => rates.lease(request))
     this.#restarts = registerWorkerMetrics(options.metrics, () =>
       [...this.#running].map(([number, { handle }]) => [number, handle.silentSeconds] as const),
     )
@@ -139,7 +141,7 @@ export class Workers {
   /** Takes over the listeners of the workers that these replace, also for a worker that crashes from now on. */
   async takeOver(): Promise<void> {
     this.#takesOver = true
-    await Promise.all([...this.#running.values()].map(({ handle }) => handle.takeOver()))
+    await Promise.all([...this.#running.values()].map(({ handle }) => handle.channel.call('takeOver')))
   }
 
   /** The workers that these replace have ended. */
@@ -169,7 +171,7 @@ export class Workers {
     const serving = [...this.#running.values()].filter(({ isServing }) => isServing)
     const worker = serving[this.#handedOver++ % serving.length]
     if (worker === undefined) socket.destroy()
-    else worker.handle.handOver(socket)
+    else worker.handle.channel.handOver('acceptAgent', socket)
   }
 
   /** Drains all workers at once and resolves when they have ended. One that is starting serves nothing yet. */
@@ -214,17 +216,21 @@ export class Workers {
       .catch(() => undefined)
   }
 
-  /** Passes a question of a worker on to the process that has the one it replaces. */
-  async #relay(number: number, question: ListenerQuestion): Promise<void> {
-    const handle = this.#running.get(number)?.handle
-    const { id } = question
-    if ('take' in question) handle?.answer({ id }, await this.#predecessor?.take(question.take, number))
-    else handle?.answer({ id, address: await this.#predecessor?.addressOf(question.addressOf, number) })
+  /** A worker tells or asks something; what is meant for the other workers is passed on. */
+  #receive<T extends TopicName>(sender: number, topic: T, value: TopicValue<T>): unknown {
+    if (TOPICS[topic].to !== 'workers') return this.#options.bus.receive(topic, value, sender)
+    // Also to one that is starting: it has just asked the others.
+    for (const [number, { handle }] of this.#running)
+      if (number !== sender) handle.channel.publish(topic, value, sender)
+    return undefined
   }
 
-  #broadcast(reporter: number, update: WorkerUpdate): void {
-    // Also one that is starting: it has just asked the others.
-    for (const [number, { handle }] of this.#running) if (number !== reporter) handle.tell(update, reporter)
+  /** A worker has missed something: it forgets what the others have told, and all tell each other again. */
+  #rejoin(number: number): void {
+    const missed = this.#running.get(number)
+    for (const other of this.#running.keys())
+      if (other !== number) missed?.handle.channel.publish('joined', true, other)
+    this.#receive(number, 'joined', true)
   }
 
   /** The first start of a worker: it fails with what the worker would have printed. */
@@ -243,7 +249,7 @@ export class Workers {
   #launch(number: number): RunningWorker {
     const { settings, limits } = this.#options
     const args = workerFlags(settings, number, this.#bound)
-    const { onCommit, log } = this.#options
+    const { log } = this.#options
     const isSuccessor = this.#predecessor !== undefined
     const handle = this.#prestarted.pop() ?? new WorkerHandle()
     const changes = new AppliedChanges((commits) => handle.call('applyChanges', commits))
@@ -252,10 +258,12 @@ export class Workers {
     handle.start(
       { number, args, limits, listenerUrl: this.#listenerUrl, isSuccessor },
       {
-        onCommit,
-        onUpdate: (update) => this.#broadcast(number, update),
-        onQuestion: (question) => void this.#relay(number, question),
-        onLeaseRequests: (requests) => requests.map((request) => this.#rates.lease(request)),
+        methods: {
+          receive: (topic, value) => this.#receive(number, topic, value),
+          addressOf: (name) => this.#predecessor?.addressOf(name, number),
+          takeListener: (name) => this.#predecessor?.take(name, number),
+        },
+        onMissed: () => this.#rejoin(number),
         onHang() {
           running.hasHung = true
           const { pid, silentSeconds } = handle

@@ -1,13 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { deleteOldest } from '../../../base/limits/delete-oldest.ts'
 import type { Clock } from '../../../base/values/clock.ts'
-import type { RateLeaseRequest, TakeRateLease } from '../../services/rate-lease.ts'
+import type { RateLease, RateLeaseRequest, TakeRateLease } from '../../services/rate-lease.ts'
 import { MAX_KEYS, RateCounter } from './rate-counter.ts'
 
 /** How long requests of a lease may be admitted: a fraction of the shortest window, which is a minute. */
 const LEASE_MS = 1000
 
-/** If the process that counts for all workers takes longer, this worker decides by what it knows. */
+/** If the process that counts for all workers takes longer or is not reached, this worker decides by what it knows. */
 const MAX_WAIT_MS = 250
 
 /** What this worker may admit of one key. */
@@ -66,12 +65,12 @@ export class LeasedCounter extends RateCounter {
 
   async #renew(key: string, lease: KeyLease): Promise<void> {
     const { waiting } = lease
-    const wait = new AbortController()
-    const { count, retryAfterMs } = await Promise.race([
-      this.#takeRateLease({ ...this.#limit, key, count: waiting }),
-      delay(MAX_WAIT_MS, { count: waiting, retryAfterMs: 0 }, { ref: false, signal: wait.signal }),
-    ])
-    wait.abort()
+    const { promise, resolve } = Promise.withResolvers<RateLease>()
+    const decideAlone = () => resolve({ count: waiting, retryAfterMs: 0 })
+    const timer = setTimeout(decideAlone, MAX_WAIT_MS).unref()
+    this.#takeRateLease({ ...this.#limit, key, count: waiting }).then(resolve, decideAlone)
+    const { count, retryAfterMs } = await promise
+    clearTimeout(timer)
     const now = this.#clock.monotonic()
     lease.count = count
     lease.expiresAt = now + LEASE_MS
