@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
-import { test } from 'node:test'
-import { connect } from 'node:tls'
+import { type TestContext, test } from 'node:test'
+import { connect, createServer } from 'node:tls'
 import { eventually } from '../../test/support/eventually.ts'
+import { listen } from '../../test/support/local-server.ts'
 import { startRelay } from '../../test/support/relay.ts'
 import { silentSink } from '../base/io/streams/stream.ts'
-import { call, MuxSession, typeBytes } from '../protocol/index.ts'
+import {
+  CallReader,
+  call,
+  HeartbeatEcho,
+  MuxSession,
+  type MuxStream,
+  StreamType,
+  TypeReader,
+  typeBytes,
+} from '../protocol/index.ts'
 import type { ClientInfo, Registry, TunnelSpec } from '../sessions/index.ts'
 import { NODE_NAME } from './link.ts'
 import { ca, createNodes, SECRET, session, startNode, tunnelSpec } from './testing/node.ts'
@@ -161,6 +171,69 @@ test('peers that count receive what a node has counted, and one that rejects it 
     { key: 'a', counts: 1 },
   ])
 })
+
+test('counts are not kept for a peer that does not take them, and it gets later ones', async (t) => {
+  const nodes = createNodes()
+  const slow = await startSlowPeer(t)
+  await nodes.heartbeat({ id: 'slow', address: `127.0.0.1:${slow.port}` })
+  const { cluster } = await startNode(t, nodes, 'one')
+  const count = 'x'.repeat(50_000)
+  await eventually(() => {
+    cluster.publish('counts', [count])
+    return slow.received() > 3 * count.length
+  })
+
+  for (let times = 0; times < 1000; times++) cluster.publish('counts', [count])
+  await eventually(() => {
+    slow.take()
+    cluster.publish('counts', ['later'])
+    return slow.hasReceived('later')
+  })
+
+  assert.ok(slow.received() < 20 * count.length, `${slow.received()} bytes`)
+})
+
+/** A peer that counts, and takes what others have counted when it is told to. */
+async function startSlowPeer(t: TestContext) {
+  let counts: MuxStream | undefined
+  let received = ''
+  const server = createServer(await ca.issue(NODE_NAME), (socket) => {
+    new MuxSession(socket, {
+      role: 'server',
+      onStream(stream) {
+        stream.sink = new TypeReader(
+          stream,
+          (type) => {
+            if (type === PeerStream.Hello)
+              stream.sink = new CallReader(
+                stream,
+                () => ({ node: 'slow', counts: true }),
+                () => {},
+              )
+            else if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
+            else if (type === PeerStream.Counts) {
+              counts = stream
+              stream.sink = {
+                ...silentSink,
+                onData(chunk) {
+                  received += chunk
+                },
+              }
+            }
+          },
+          2000,
+        )
+      },
+      onClose() {},
+    })
+  })
+  return {
+    port: await listen(t, server),
+    received: () => received.length,
+    hasReceived: (text: string) => received.includes(text),
+    take: () => counts?.consumed(received.length),
+  }
+}
 
 test('peers follow the metadata that an SSH client names after its login', async (t) => {
   const nodes = createNodes()

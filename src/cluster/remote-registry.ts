@@ -14,7 +14,6 @@ import {
   Watchdog,
 } from '../protocol/index.ts'
 import type { ClientInfo, LiveTunnel, Registry } from '../sessions/index.ts'
-import { CountsSender } from './counts-sender.ts'
 import { LineReader, writeLine } from './json-lines.ts'
 import { type PeerLink, RemoteSession } from './remote-session.ts'
 import {
@@ -64,7 +63,7 @@ export class RemoteRegistry {
   #retry: NodeJS.Timeout | undefined
   #servesApi = false
   #history = ''
-  #counts: CountsSender | undefined
+  #counts: MuxStream | undefined
   /** Serializes events, even when one waits for a port. */
   #applying: Promise<void> = Promise.resolve()
   /** Events of the watch stream so far. */
@@ -108,9 +107,9 @@ export class RemoteRegistry {
     return this.#openWith(PeerStream.Open, { tunnel: id, session: sessionId, visitor: client })
   }
 
-  /** Sends lines with what was counted here, if the peer counts too and has received the last ones. */
+  /** Sends lines with what was counted here, if the peer counts too and keeps up: counts are approximate, and memory is not. */
   sendCounts(lines: Buffer): void {
-    this.#counts?.send(lines)
+    if (this.#counts?.blocked === false) this.#counts.write(lines)
   }
 
   async #start(beatMs: number): Promise<void> {
@@ -132,7 +131,7 @@ export class RemoteRegistry {
       this.#link.sendsNotes = notes === true
       this.#link.agreeOnWindows(maxWindow, this.#options.windows.forSession())
       new Heartbeat(this.#link, beatMs, this.#options.clock, () => {})
-      if (counts === true) this.#counts = new CountsSender(this.#link.open(typeBytes(PeerStream.Counts)))
+      if (counts === true) this.#counts = this.#link.open(typeBytes(PeerStream.Counts))
       const watch = this.#link.open(typeBytes(PeerStream.Watch))
       watch.sink = new LineReader<RegistryEvent>(
         watch,

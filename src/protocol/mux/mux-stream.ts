@@ -89,6 +89,11 @@ export class MuxStream implements ByteStream {
     return this.#closed
   }
 
+  /** True from a `write` that returned false until `onDrain`. */
+  get blocked(): boolean {
+    return this.#blocked
+  }
+
   write(chunk: Buffer): boolean {
     if (this.#closed || this.#ended) return false
     const size = chunk.length
