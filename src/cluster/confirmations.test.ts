@@ -3,13 +3,17 @@ import { type TestContext, test } from 'node:test'
 import { startPlatform } from '../sessions/testing/platform.ts'
 import { createNodes, session, startNode } from './testing/node.ts'
 
+/** On a busy machine the nodes are linked late; what is published before is for nobody. */
+const limits = { introductionMs: 30_000 }
+
 /** A node with a gateway for agents, and a peer of it. */
 async function startNodes(t: TestContext) {
   const nodes = createNodes()
   const platform = await startPlatform(t)
-  const home = await startNode(t, nodes, 'home', { registry: platform.registry })
+  const home = await startNode(t, nodes, 'home', { limits, registry: platform.registry })
   const received: unknown[] = []
   const peer = await startNode(t, nodes, 'peer', {
+    limits,
     receive: (_topic, revocation) => received.push(revocation),
   })
   return { platform, home, peer, received }
@@ -48,8 +52,9 @@ test('a revocation is applied by every peer before it is confirmed', async (t) =
 
 test('a peer that rejects a revocation stays linked', async (t) => {
   const nodes = createNodes()
-  const home = await startNode(t, nodes, 'home')
+  const home = await startNode(t, nodes, 'home', { limits })
   const peer = await startNode(t, nodes, 'peer', {
+    limits,
     receive() {
       throw new TypeError('There is no such revocation.')
     },
