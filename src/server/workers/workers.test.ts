@@ -31,39 +31,64 @@ async function startWorkers(
   return startServerProcess(t, dataDir, ['--workers', '2', ...flags], { environment })
 }
 
-test('agents are told no address of workers, which all have the one that the agent dialled', async (t) => {
-  const { credentials } = await startWorkers(t)
-  const [host, port] = credentials.agent_addr.split(':')
-
-  const agent = await connectAgentSession({
-    host: host!,
-    port: Number(port),
-    ca: await readFile(credentials.ca_file, 'utf8'),
-    identity: agentIdentity({ authtoken: new Secret(credentials.authtoken), maxLegs: 4 }),
-    onProxy: (_header, stream) => stream.reset(),
-    onCommand: async () => {},
-    onClose() {},
-  })
-  t.after(() => agent.close())
-
-  assert.deepEqual(agent.authResponse.Extra.ConnectAddresses, [])
-})
-
-test('either worker resumes the TLS sessions of both', async (t) => {
-  const { credentials } = await startWorkers(t)
-  const ca = await readFile(credentials.ca_file, 'utf8')
-  const port = Number(new URL(credentials.https_url).port)
-
-  assert.equal(await countResumed([port], ca, 'dashboard.adit.localhost'), 40)
-})
-
-test('a server whose worker is being restarted stops at once', async (t) => {
+test('a server with two workers', async (t) => {
   const server = await startWorkers(t)
-  const killed = findWorker(server.pid, 1)!
-  process.kill(killed, 'SIGKILL')
-  await eventually(() => ![undefined, killed].includes(findWorker(server.pid, 1)), 'worker 1 starts again')
 
-  assert.equal(await server.stop(), 0)
+  await t.test(
+    'sessions are listed as soon as their agent is online, and no longer once their credential is deleted',
+    async (each) => {
+      const call = createClient(server.url, server.apiKey)
+      const listed = async () =>
+        (await call('GET', '/tunnel_sessions')).body.tunnel_sessions.map(
+          ({ credential }: { credential: { id: string } }) => credential.id,
+        )
+
+      for (let round = 0; round < 6; round++) {
+        const { id, token } = await call.create('/credentials', {})
+        await startAgent(each, server, token)
+        assert.deepEqual(await listed(), [id])
+        await call('DELETE', `/credentials/${id}`)
+        assert.deepEqual(await listed(), [])
+      }
+    },
+  )
+
+  await t.test(
+    'agents are told no address of workers, which all have the one that the agent dialled',
+    async (each) => {
+      const { credentials } = server
+      const [host, port] = credentials.agent_addr.split(':')
+
+      const agent = await connectAgentSession({
+        host: host!,
+        port: Number(port),
+        ca: await readFile(credentials.ca_file, 'utf8'),
+        identity: agentIdentity({ authtoken: new Secret(credentials.authtoken), maxLegs: 4 }),
+        onProxy: (_header, stream) => stream.reset(),
+        onCommand: async () => {},
+        onClose() {},
+      })
+      each.after(() => agent.close())
+
+      assert.deepEqual(agent.authResponse.Extra.ConnectAddresses, [])
+    },
+  )
+
+  await t.test('either worker resumes the TLS sessions of both', async () => {
+    const { credentials } = server
+    const ca = await readFile(credentials.ca_file, 'utf8')
+    const port = Number(new URL(credentials.https_url).port)
+
+    assert.equal(await countResumed([port], ca, 'dashboard.adit.localhost'), 40)
+  })
+
+  await t.test('a server whose worker is being restarted stops at once', async () => {
+    const killed = findWorker(server.pid, 1)!
+    process.kill(killed, 'SIGKILL')
+    await eventually(() => ![undefined, killed].includes(findWorker(server.pid, 1)), 'worker 1 starts again')
+
+    assert.equal(await server.stop(), 0)
+  })
 })
 
 /** Both workers admit this many requests together. */
@@ -179,23 +204,6 @@ for (const [name, databaseFlags] of Object.entries(databases))
     assert.equal(responses.filter((response) => response.startsWith('429 ')).length, 2 * CAPACITY)
     await server.stop()
   })
-
-test('sessions are listed as soon as their agent is online, and no longer once their credential is deleted', async (t) => {
-  const server = await startWorkers(t)
-  const call = createClient(server.url, server.apiKey)
-  const listed = async () =>
-    (await call('GET', '/tunnel_sessions')).body.tunnel_sessions.map(
-      ({ credential }: { credential: { id: string } }) => credential.id,
-    )
-
-  for (let round = 0; round < 6; round++) {
-    const { id, token } = await call.create('/credentials', {})
-    await startAgent(t, server, token)
-    assert.deepEqual(await listed(), [id])
-    await call('DELETE', `/credentials/${id}`)
-    assert.deepEqual(await listed(), [])
-  }
-})
 
 test('a stop lets requests at workers finish, and ends all processes', async (t) => {
   const server = await startWorkers(t)
