@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, type TestContext } from 'node:test'
 import { type Api, type ApiConfig, createApi, type OnlineInventory } from '../../src/api/index.ts'
 import { createAccount, createAuth, createIpRestrictions, type NewAccount } from '../../src/auth/index.ts'
@@ -203,26 +206,38 @@ async function openApi(
   }
 }
 
+/** Keeps connections, as fetch does, which takes three times the CPU time for a call. */
+const connections = new Agent({ keepAlive: true })
+
 /** A client with this API key, or without one. */
 export function createClient(url: string, key: string | undefined): ApiClient {
   const send = async (method: string, path: string, options: CallOptions = {}): Promise<TestResponse> => {
     const authorization = 'key' in options ? options.key : key
     const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
-    const response = await fetch(path.startsWith('http') ? path : `${url}${path}`, {
+    const outgoing = request(path.startsWith('http') ? path : `${url}${path}`, {
       method,
+      agent: connections,
       headers: {
         ...(authorization === undefined ? {} : { authorization: `Bearer ${authorization}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
         ...options.headers,
       },
-      ...(body === undefined ? {} : { body }),
     })
-    const text = await response.text()
-    const json = (response.headers.get('content-type') ?? '').includes('json')
+    outgoing.end(body)
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+    const received = await text(response)
+    const headers = new Headers(
+      Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
+        values.map((value): [string, string] => [name, value]),
+      ),
+    )
+    const json = (headers.get('content-type') ?? '').includes('json')
     return {
-      status: response.status,
-      headers: response.headers,
-      body: json && text !== '' ? JSON.parse(text) : text,
+      status: response.statusCode!,
+      headers,
+      body: json && received !== '' ? JSON.parse(received) : received,
     }
   }
   return Object.assign(send, {
