@@ -10,11 +10,11 @@ import { newId } from '../src/base/values/id.ts'
 import { Secret } from '../src/base/values/secret.ts'
 import { Edge, LoginService } from '../src/edge/index.ts'
 import { createTestCertificates } from '../src/edge/testing/certificates.ts'
-import { sendHttps, type TestResponse } from '../src/edge/testing/client.ts'
 import { TestConfiguration } from '../src/edge/testing/configuration.ts'
 import { forgetfulLoginStore } from '../src/edge/testing/login/login-store.ts'
 import { createLocalTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { HttpsEdge, HttpsRoute, IpPolicy, IpPolicyRule, TunnelGroupBackend } from '../src/resources/index.ts'
+import { sendHttps, type TestResponse } from '../test/support/https-client.ts'
 
 /**
  * Measures the cost of configuration: CPU time of the edge per request over a bare tunnel, a route without modules,

@@ -24,7 +24,6 @@ import { combineObservers } from '../src/edge/contracts/combine-observers.ts'
 import { Http1ServerConnection } from '../src/edge/http/http1-connection.ts'
 import type { Observer } from '../src/edge/index.ts'
 import { startEdge } from '../src/edge/testing/edge.ts'
-import { openRawClient } from '../src/edge/testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { Http1Upstream } from '../src/edge/upstream/http1.ts'
 import { call, MuxSession, MuxStream, typeBytes } from '../src/protocol/index.ts'
@@ -36,6 +35,7 @@ import { connectSsh2Client } from './ssh/openssh.ts'
 import { portOf, startAgent as startPlatformAgent } from './support/agents.ts'
 import { startHttp } from './support/local-server.ts'
 import { startPlatform } from './support/platform.ts'
+import { openRawClient } from './support/raw-client.ts'
 
 /** The methods that fail are those of this process. */
 const ONE_PROCESS = ['--workers', '1']

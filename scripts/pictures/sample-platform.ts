@@ -1,6 +1,6 @@
 import { request } from 'node:https'
 import type { TestContext } from 'node:test'
-import { cleanEnv } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../../test/support/agent-process.ts'
 import { findFreePorts } from '../../test/support/free-ports.ts'
 import { startHttp } from '../../test/support/local-server.ts'
 import { startPlatform } from '../../test/support/platform.ts'

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, 
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { cleanEnv, gatewayFlags, runProgram, startProgram } from '../../test/support/agent-process.ts'
 import { startCommandHost } from '../../test/support/command-host.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { findFreePorts } from '../../test/support/free-ports.ts'
@@ -13,7 +14,6 @@ import { BASE_ROOT, VERSION } from '../base/version.ts'
 import { ProtocolError, protocolError, StreamType } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { call, startHttpService } from './testing/local-api.ts'
-import { cleanEnv, gatewayFlags, runProgram, startProgram } from './testing/program.ts'
 
 // Runs the commands whose process is not the point.
 const host = startCommandHost()

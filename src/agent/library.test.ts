@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { cleanEnv, gatewayFlags } from '../../test/support/agent-process.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { ProtocolError } from '../protocol/index.ts'
 import { connect, forward } from './index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { call, startHttpService } from './testing/local-api.ts'
-import { cleanEnv, gatewayFlags } from './testing/program.ts'
 
 function optionsFor(gateway: TestGateway) {
   const home = createTempDir()

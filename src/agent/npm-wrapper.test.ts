@@ -3,13 +3,13 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { gatewayFlags } from '../../test/support/agent-process.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { BASE_ROOT, VERSION } from '../base/version.ts'
 import { ProtocolError } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { startHttpService } from './testing/local-api.ts'
-import { gatewayFlags } from './testing/program.ts'
 
 interface Client {
   listTunnels(): Promise<{ tunnels: { name: string; public_url: string; uri: string }[] }>

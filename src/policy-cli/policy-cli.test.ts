@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { startApi } from '../../test/support/api.ts'
+import { captureOutput } from '../../test/support/capture-output.ts'
 import { writeMmdb } from '../../test/support/mmdb-writer.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { type PolicyError, readPolicy } from '../policy/index.ts'
 import { checkPolicy } from './check.ts'
 import { edgePolicy } from './edge-policy.ts'
 import { printEdgePolicy } from './from-edge.ts'
-import { captureOutput } from './testing.ts'
 
 function check(text: string, options: Partial<Parameters<typeof checkPolicy>[1]> = {}) {
   const file = join(createTempDir(), 'policy.yml')

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { captureOutput } from '../../test/support/capture-output.ts'
 import { startHttp } from '../../test/support/local-server.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { explainPolicy } from './explain.ts'
-import { captureOutput } from './testing.ts'
 import { testPolicy } from './trial.ts'
 
 interface Rule {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, startProgram } from '../support/agent-process.ts'
 import { eventually } from '../support/eventually.ts'
 import { startPlatform } from '../support/platform.ts'
 

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { runProgram } from '../../src/agent/testing/program.ts'
+import { runProgram } from '../support/agent-process.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const run = promisify(execFile)

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { type ConnectionOptions, createServer as createTlsServer, connect as tlsConnect } from 'node:tls'
 import ngrok from '@ngrok/ngrok'
 import { createSelfSigned } from '../../src/certs/index.ts'
-import { sendHttps, type TestRequest, type TestResponse } from '../../src/edge/testing/client.ts'
+import { sendHttps, type TestRequest, type TestResponse } from '../support/https-client.ts'
 import { listen } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 

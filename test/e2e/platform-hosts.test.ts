@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { sendHttp, sendHttps, type TestRequest } from '../../src/edge/testing/client.ts'
 import { startAgent } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
+import { sendHttp, sendHttps, type TestRequest } from '../support/https-client.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from '../support/agent-process.ts'
 import type { ApiClient } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { startHttp } from '../support/local-server.ts'

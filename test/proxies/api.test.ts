@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sendHttp } from '../../src/edge/testing/client.ts'
 import { shareApi } from '../support/api.ts'
+import { sendHttp } from '../support/https-client.ts'
 
 const { fresh } = await shareApi({
   dashboard: true,

@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type HostileResponse, hostileResponses } from '../../src/edge/testing/hostile-responses.ts'
-import { openRawClient } from '../../src/edge/testing/raw-client.ts'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, readText, startHarness } from '../support/harness.ts'
 import { startHttp, startTcp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
+import { openRawClient } from '../support/raw-client.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 /** The memory growth allowed for an agent, whatever its upstream sends; each flood sends more within a second. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { AgentProcess } from '../../src/agent/testing/program.ts'
+import type { AgentProcess } from '../support/agent-process.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, readText, startHarness } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'

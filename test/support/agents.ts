@@ -3,7 +3,7 @@ import { get } from 'node:http'
 import type { TestContext } from 'node:test'
 import { type AgentHandle, type ConnectOptions, connect } from '../../src/agent/index.ts'
 import type { CaptureView } from '../../src/agent/local-api/page-data.ts'
-import { cleanEnv } from '../../src/agent/testing/program.ts'
+import { cleanEnv } from './agent-process.ts'
 import type { TestPlatform } from './platform.ts'
 import { createTempDir } from './temp-dir.ts'
 

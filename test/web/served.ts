@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
-import { cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, startProgram } from '../support/agent-process.ts'
 import type { TestPlatform } from '../support/platform.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
-import { createTestRoute, openTestClient } from './testing.ts'
+import { createTestRoute, openTestClient } from '../testing/route.ts'
 
 function createSite() {
   const dir = createTempDir()

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { startTcp } from '../../../test/support/local-server.ts'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { createAgentLog } from '../log/log.ts'
-import { createTestRoute, openTestClient } from './testing.ts'
+import { createTestRoute, openTestClient } from '../testing/route.ts'
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: public.example.com\r\n\r\n'
 

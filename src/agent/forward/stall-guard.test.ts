@@ -6,7 +6,7 @@ import { startTcp } from '../../../test/support/local-server.ts'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { TimerWheel } from '../../base/io/memory/timer-wheel.ts'
 import { silentAgentLog } from '../log/log.ts'
-import { createTestRoute, openTestClient } from './testing.ts'
+import { createTestRoute, openTestClient } from '../testing/route.ts'
 
 /** A timer wheel that a test advances, one tick of half a second at a time. */
 function createManualTimers() {

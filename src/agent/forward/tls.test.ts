@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect, createServer, TLSSocket } from 'node:tls'
 import { listen, startHttp, startTcp } from '../../../test/support/local-server.ts'
 import { createTestCa } from '../../../test/support/test-ca.ts'
-import { createTestRoute, openTestClient, type TestClient } from './testing.ts'
+import { createTestRoute, openTestClient, type TestClient } from '../testing/route.ts'
 
 const ca = await createTestCa()
 const local = await ca.issue('localhost', '127.0.0.1')

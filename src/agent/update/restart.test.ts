@@ -5,13 +5,13 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { bundle } from '../../../scripts/build/bundle.ts'
+import { cleanEnv, gatewayFlags, startProgram } from '../../../test/support/agent-process.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createTempDir } from '../../../test/support/temp-dir.ts'
 import { BASE_ROOT, VERSION } from '../../base/version.ts'
 import { StreamType } from '../../protocol/index.ts'
 import { TestGateway } from '../testing/gateway.ts'
 import { startHttpService } from '../testing/local-api.ts'
-import { cleanEnv, gatewayFlags, startProgram } from '../testing/program.ts'
 
 const NEXT = VERSION.replace(/\d+$/, (patch) => String(Number(patch) + 1))
 

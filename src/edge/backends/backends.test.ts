@@ -7,7 +7,9 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
 import { findFreePorts } from '../../../test/support/free-ports.ts'
+import { sendHttps } from '../../../test/support/https-client.ts'
 import { startHttp, startTcp } from '../../../test/support/local-server.ts'
+import { openRawClient } from '../../../test/support/raw-client.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import {
   BACKEND_PREFIXES,
@@ -22,9 +24,7 @@ import {
 import type { EdgeTable } from '../compile/edge-table.ts'
 import type { HttpHost } from '../contracts/table.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
-import { sendHttps } from '../testing/client.ts'
 import { HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
-import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'
 
 const dependencies = { dial: createDial({ allow: ['127.0.0.0/8'] }) }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
+import { sendHttp, sendHttps } from '../../../test/support/https-client.ts'
 import { startHttp, startTcp } from '../../../test/support/local-server.ts'
+import { openRawClient, RawClient } from '../../../test/support/raw-client.ts'
 import {
   CertificateAuthority,
   HttpResponseBackend,
@@ -17,11 +19,9 @@ import {
   TlsEdge,
   TunnelGroupBackend,
 } from '../../resources/index.ts'
-import { sendHttp, sendHttps } from '../testing/client.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
 import { TestConfiguration } from '../testing/configuration.ts'
 import { echo, HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
-import { openRawClient, RawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'
 
 const respondWith = (text: string) => (_request: unknown, response: { end(text: string): void }) =>

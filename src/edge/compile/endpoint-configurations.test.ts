@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
+import { sendHttp, sendHttps } from '../../../test/support/https-client.ts'
 import { startHttp } from '../../../test/support/local-server.ts'
 import {
   EndpointConfiguration,
@@ -11,7 +12,6 @@ import {
 } from '../../resources/index.ts'
 import type { EdgeDependencies } from '../edge.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
-import { sendHttp, sendHttps } from '../testing/client.ts'
 import { TestConfiguration } from '../testing/configuration.ts'
 import { startEdge } from '../testing/edge.ts'
 import { echo } from '../testing/https-edge.ts'

@@ -2,15 +2,20 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
+import {
+  sendHttp,
+  sendHttps,
+  type TestRequest,
+  type TestResponse,
+} from '../../../test/support/https-client.ts'
 import { startHttp, startTcp } from '../../../test/support/local-server.ts'
+import { openRawClient } from '../../../test/support/raw-client.ts'
 import type { EndpointOptions } from '../contracts/tunnels.ts'
 import type { CountUpdate } from '../stats/shared-counts.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
-import { sendHttp, sendHttps, type TestRequest, type TestResponse } from '../testing/client.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
 import { startEdge } from '../testing/edge.ts'
 import { echo } from '../testing/https-edge.ts'
-import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTcp } from '../../../test/support/local-server.ts'
+import { openRawClient } from '../../../test/support/raw-client.ts'
 import { startEdge } from '../testing/edge.ts'
-import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'

@@ -8,10 +8,10 @@ import {
 import { type TestContext, test } from 'node:test'
 import { eventually, eventuallyEqual } from '../../../test/support/eventually.ts'
 import { listen, startHttp } from '../../../test/support/local-server.ts'
+import { openRawClient } from '../../../test/support/raw-client.ts'
 import { startEdge } from '../testing/edge.ts'
 import { sendHttp2 } from '../testing/http2-client.ts'
 import { startHttp2Tap } from '../testing/http2-tap.ts'
-import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { type TestContext, test } from 'node:test'
+import { sendHttp, type TestRequest } from '../../../test/support/https-client.ts'
+import { openRawClient } from '../../../test/support/raw-client.ts'
 import type { ClientField } from '../../base/http/forwarded.ts'
 import { compileRules } from '../../base/values/ip-rules.ts'
 import { CertificateAuthority, IpPolicy, IpPolicyRule } from '../../resources/index.ts'
-import { sendHttp, type TestRequest } from '../testing/client.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
 import { sendHttp2 } from '../testing/http2-client.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { TestObserver } from '../testing/observer.ts'
-import { openRawClient } from '../testing/raw-client.ts'
 
 const isTrusted = compileRules([
   { cidr: '127.0.0.1/32', action: 'allow' },

@@ -9,12 +9,12 @@ import {
 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { sendHttp } from '../../../test/support/https-client.ts'
 import { startHttp } from '../../../test/support/local-server.ts'
+import { openRawClient } from '../../../test/support/raw-client.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import { StaticBackend } from '../../resources/index.ts'
-import { sendHttp } from '../testing/client.ts'
 import { echo, HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
-import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'
 
 const NAMES = ['x-real-ip', 'true-client-ip', 'x-original-url', 'x-rewrite-url', 'proxy', 'x-client-ip']

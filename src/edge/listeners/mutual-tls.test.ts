@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import { RawClient, resumableSession } from '../../../test/support/raw-client.ts'
 import { CertificateAuthority, HttpsEdge, HttpsRoute } from '../../resources/index.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
 import { type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
-import { RawClient, resumableSession } from '../testing/raw-client.ts'
 
 /** Host names with the TLS policy of their edge. */
 const NAMES = {

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import { startTcp } from '../../../test/support/local-server.ts'
+import { openRawClient } from '../../../test/support/raw-client.ts'
 import { startEdge } from '../testing/edge.ts'
-import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 test('a public port forwards bytes both ways, with half-close', async (t) => {

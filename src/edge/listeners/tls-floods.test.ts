@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
+import { openRawClient } from '../../../test/support/raw-client.ts'
 import { recordClientHello } from '../testing/client-hello.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
-import { openRawClient } from '../testing/raw-client.ts'
 
 test('one client address cannot fill a listener with pending handshakes, and finished ones do not count', async (t) => {
   // An eighth of the connections: two handshakes at a time.

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import type { TestRequest, TestResponse } from '../testing/client.ts'
+import type { TestRequest, TestResponse } from '../../../test/support/https-client.ts'
 import { echo } from '../testing/https-edge.ts'
 import { HTTP_VERSIONS, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
 

@@ -4,7 +4,9 @@ import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
+import { sendHttp } from '../../../test/support/https-client.ts'
 import { listen, startHttp, startTcp } from '../../../test/support/local-server.ts'
+import { openRawClient, RawClient } from '../../../test/support/raw-client.ts'
 import {
   HttpsRoute,
   IpPolicy,
@@ -15,13 +17,11 @@ import {
 } from '../../resources/index.ts'
 import type { EndpointOptions } from '../contracts/tunnels.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
-import { sendHttp } from '../testing/client.ts'
 import { TestConfiguration } from '../testing/configuration.ts'
 import { startEdge } from '../testing/edge.ts'
 import { startHttpsEdge } from '../testing/https-edge.ts'
 import { TestObserver } from '../testing/observer.ts'
 import { POLICY_HOST, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
-import { openRawClient, RawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import { acceptUpgrade, upgradeRequest } from '../testing/web-socket.ts'
 

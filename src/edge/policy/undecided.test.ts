@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
+import type { TestResponse } from '../../../test/support/https-client.ts'
 import { NO_IP_DATA } from '../../policy/index.ts'
-import type { TestResponse } from '../testing/client.ts'
 import { TestObserver } from '../testing/observer.ts'
 import { HTTP_VERSIONS, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
 

@@ -1,8 +1,8 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import type { TestContext } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
+import { RawClient } from '../../../test/support/raw-client.ts'
 import { encodeBytes, encodeText, encodeVarint, readFields, textOf } from '../../base/text/protobuf.ts'
-import { RawClient } from './raw-client.ts'
 
 /** The pod that a cluster names in its request. */
 export interface TestPod {

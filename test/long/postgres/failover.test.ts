@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { cleanEnv, runProgram } from '../../../src/agent/testing/program.ts'
+import { cleanEnv, runProgram } from '../../support/agent-process.ts'
 import type { ApiClient } from '../../support/api.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startHttp } from '../../support/local-server.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sendHttps } from '../../../../test/support/https-client.ts'
 import { HttpsEdge, HttpsRoute } from '../../../resources/index.ts'
-import { sendHttps } from '../../testing/client.ts'
 import { HOST } from '../../testing/https-edge.ts'
 import { IDP, setCookies, startLoginPage as start } from '../../testing/login/login-page.ts'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
+import type { TestResponse } from '../../../../test/support/https-client.ts'
 import type { OutboundRequest } from '../../../base/outbound/outbound.ts'
 import { Secret } from '../../../base/values/secret.ts'
 import type { SessionActivity, StartedSession } from '../../../resources/index.ts'
 import { LoginService, type LoginStore, type Revocation } from '../../login/index.ts'
-import type { TestResponse } from '../client.ts'
 import { echo, HOST, startHttpsEdge } from '../https-edge.ts'
 
 export const IDP = 'idp.adit.localhost'

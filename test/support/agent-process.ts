@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { ADIT } from '../../../test/support/adit-program.ts'
-import { eventually } from '../../../test/support/eventually.ts'
-import type { TestGateway } from './gateway.ts'
+import type { TestGateway } from '../../src/agent/testing/gateway.ts'
+import { ADIT } from './adit-program.ts'
+import { eventually } from './eventually.ts'
 
 /** The agent program, started as users do. */
 export interface AgentProcess {

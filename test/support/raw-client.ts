@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import { eventually } from '../../../test/support/eventually.ts'
+import { eventually } from './eventually.ts'
 
 /** A client that sends exact bytes and records what comes back. */
 export class RawClient {

@@ -3,11 +3,11 @@ import { TimerWheel } from '../../base/io/memory/timer-wheel.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/streams/stream.ts'
 import { systemClock } from '../../base/values/clock.ts'
 import type { TunnelDefinition } from '../config/definitions.ts'
+import { Forwarder, type UpstreamRoute } from '../forward/forwarder.ts'
 import { CaptureStore } from '../inspector/capture-store.ts'
 import { type AgentLog, silentAgentLog } from '../log/log.ts'
 import { Meter } from '../metrics.ts'
 import { toTunnelSpec } from '../spec/spec.ts'
-import { Forwarder, type UpstreamRoute } from './forwarder.ts'
 
 /** The client's end of a stream, in memory, as the edge would hold it. */
 export class TestClient {
