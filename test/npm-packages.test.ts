@@ -22,8 +22,12 @@ let packed: string[]
 
 before(async () => {
   source = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  packageDir = createTempDir()
-  await buildAgentPackage(packageDir)
+  // The whole suite runs from a build that has just been made.
+  if (process.env.ADIT_TEST_PROGRAM !== undefined) packageDir = join(root, 'dist', 'adit-agent')
+  else {
+    packageDir = createTempDir()
+    await buildAgentPackage(packageDir)
+  }
   packed = listPacked(packageDir)
 })
 
