@@ -30,7 +30,7 @@ import {
   installErrorHandlers,
   setCommonHeaders,
 } from './error-responses.ts'
-import { createLazyValidation } from './lazy-validation.ts'
+import { installValidation } from './lazy-validation.ts'
 import { createApiMetrics } from './metrics.ts'
 import { mountOperations } from './mount-operations.ts'
 import { mountPages } from './pages.ts'
@@ -51,16 +51,6 @@ declare module 'fastify' {
 /** Grace period of calls in flight when the server stops. */
 const CLOSE_TIMEOUT_MS = 5_000
 const MAX_BODY_BYTES = 1024 * 1024
-// Validates the body as sent: no coercion, no defaults, no removal.
-const VALIDATION = {
-  coerceTypes: false,
-  useDefaults: false,
-  removeAdditional: false,
-  allErrors: false,
-  strict: false,
-  allowUnionTypes: true,
-} as const
-
 /** The management API on its listener. */
 export interface Api {
   /** Binds the address and returns the actual one. */
@@ -193,12 +183,6 @@ function awaitApplied(http: FastifyInstance, applied: () => Promise<void>): void
     // A rejected call has changed nothing, and must not make a stranger's request cost a look at the database.
     if (method !== 'GET' && method !== 'HEAD' && statusCode < 400) await applied()
   })
-}
-
-function installValidation(http: FastifyInstance): void {
-  const validation = createLazyValidation({ customOptions: VALIDATION })
-  http.addHook('onReady', validation.ready)
-  http.setValidatorCompiler(validation.compile)
 }
 
 /** What is checked of every request, of the API and of pages beside it. */
