@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -134,11 +136,14 @@ test('the wrapper waits for a server that is slow to answer', async (t) => {
     open = resolve
   })
 
-  const connecting = wrapper.connect({ ...common, addr: 80 })
-  // The wrapper retries on one specific response, which the agent sends after `SESSION_WAIT_MS`.
-  setTimeout(() => open(), 4000)
+  // The wrapper, whose calls this process makes, retries on one specific response.
+  const onResponse = (message: unknown) => {
+    if ((message as { response: IncomingMessage }).response.statusCode === 503) open()
+  }
+  subscribe('http.client.response.finish', onResponse)
+  t.after(() => unsubscribe('http.client.response.finish', onResponse))
 
-  assert.match(await connecting, /^https:/)
+  assert.match(await wrapper.connect({ ...common, addr: 80 }), /^https:/)
 })
 
 test('the wrapper saves the token, upgrades a file and reads the version', async (t) => {
