@@ -20,18 +20,8 @@ async function createInstallation() {
   const home = createTempDir()
   const root = join(home, 'adit')
   mkdirSync(root)
-  for (const each of [
-    'bin',
-    'src/agent',
-    'src/base',
-    'src/protocol',
-    'src/resources',
-    'src/cli.ts',
-    'src/program.ts',
-    'package.json',
-  ]) {
+  for (const each of ['bin', 'src', 'package.json'])
     cpSync(join(BASE_ROOT, each), join(root, each), { recursive: true })
-  }
   symlinkSync(join(BASE_ROOT, 'node_modules'), join(root, 'node_modules'))
 
   const build = join(home, 'build', 'package')
