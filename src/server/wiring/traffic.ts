@@ -289,8 +289,8 @@ async function wireRegistry(
       clock,
       log: logOf('cluster'),
     })
-  bus.subscribe('revocation', logins.applyRevocations)
-  bus.subscribe('counts', edge.addCounts)
+  bus.subscribe('revocation', (revocations) => logins.applyRevocations(revocations))
+  bus.subscribe('counts', (counts) => edge.addCounts(counts))
   if (cluster !== undefined)
     bus.connect(['peers'], {
       tell: (topic, values) => cluster.publish(topic as PeerTopic, values as unknown[]),
