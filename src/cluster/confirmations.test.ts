@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { startPlatform } from '../sessions/testing/platform.ts'
 import { createNodes, session, startNode } from './testing/node.ts'
 
-/** On a busy machine the nodes are linked late; what is published before is for nobody. */
+/** Nobody receives what is published before the nodes are linked, which takes a while on a busy machine. */
 const limits = { introductionMs: 30_000 }
 
 /** A node with a gateway for agents, and a peer of it. */

@@ -3,7 +3,7 @@ import { hostOf } from '../base/values/hostport.ts'
 import type { ClientInfo, LegView, LiveSession, LiveTunnel, TunnelAddress } from '../sessions/index.ts'
 
 /**
- * What peers publish to each other beside sessions and tunnels: JSON values of whoever publishes them, perhaps of another release.
+ * What peers publish to each other beside sessions and tunnels: JSON values, perhaps those of another release.
  * `revocation` travels with the registry, in order and confirmed. `counts` are lines of a stream of their own, of which
  * a peer that does not keep up misses some.
  */

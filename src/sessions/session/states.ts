@@ -2,7 +2,7 @@
  * The states of a session, at the node where it began (its home) and of the copies at other nodes:
  *
  *                 registered            the agent is asked to start
- *   +------------+          +--------+  its next session elsewhere   +--------+
+ *   +------------+          +--------+  a session at another node    +--------+
  *   | CONNECTING | -------> | ONLINE | ----------------------------> | MOVING |
  *   +------------+          +--------+ <---------------------------- +--------+
  *                             |  |  ^            it cannot               |
